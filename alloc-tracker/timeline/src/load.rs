@@ -1,0 +1,142 @@
+//! Reads a timeline back, and says what is wrong with a file that is none.
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::file::{FORMAT_NAME, FORMAT_VERSION, Timeline};
+
+/// Why a file could not be read as a timeline.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be opened or read.
+    #[error("{path}: cannot be read: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Nothing stands in it.
+    #[error("{path}: the file is empty; the run that should have written it did not finish")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It ends in the middle.
+    #[error("{path}: the file is truncated at byte {bytes}; it was not written to its end")]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// It is JSON, or text, or something else, but no timeline.
+    #[error("{path}: not a timeline: {reason}")]
+    NotATimeline {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// It was written by a newer version of the tool.
+    #[error(
+        "{path}: timeline format version {found} is newer than this viewer reads ({FORMAT_VERSION}); use a newer viewer"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A timeline in name, but its numbers contradict each other.
+    #[error("{path}: damaged timeline: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Which numbers.
+        reason: String,
+    },
+}
+
+/// Reads the timeline at `path`.
+pub fn load(path: &Path) -> Result<Timeline, LoadError> {
+    let bytes = std::fs::read(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })?;
+    parse(&bytes, path)
+}
+
+/// Reads a timeline from memory; `path` is what errors call it.
+pub fn parse(bytes: &[u8], path: &Path) -> Result<Timeline, LoadError> {
+    let path = path.to_owned();
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(LoadError::Empty { path });
+    }
+    /// Just enough to tell what a file claims to be.
+    #[derive(Deserialize)]
+    struct Claim {
+        format: Option<String>,
+        format_version: Option<u64>,
+    }
+    let claim: Claim = match serde_json::from_slice(bytes) {
+        Ok(claim) => claim,
+        Err(error) if error.is_eof() => return Err(LoadError::Truncated { path, bytes: bytes.len() as u64 }),
+        Err(error) => return Err(LoadError::NotATimeline { path, reason: error.to_string() }),
+    };
+    match claim.format.as_deref() {
+        Some(FORMAT_NAME) => {}
+        Some(other) => {
+            return Err(LoadError::NotATimeline { path, reason: format!("its \"format\" is \"{other}\"") });
+        }
+        None => {
+            let reason = format!("it has no \"format\": \"{FORMAT_NAME}\"");
+            return Err(LoadError::NotATimeline { path, reason });
+        }
+    }
+    match claim.format_version {
+        Some(version) if version > u64::from(FORMAT_VERSION) => Err(LoadError::Newer { path, found: version }),
+        Some(version) if version >= 1 => {
+            let timeline: Timeline = serde_json::from_slice(bytes)
+                .map_err(|error| LoadError::Damaged { path: path.clone(), reason: error.to_string() })?;
+            match contradiction(&timeline) {
+                None => Ok(timeline),
+                Some(reason) => Err(LoadError::Damaged { path, reason }),
+            }
+        }
+        _ => Err(LoadError::NotATimeline { path, reason: "its \"format_version\" is missing or 0".to_owned() }),
+    }
+}
+
+/// The first contradiction among the numbers of a timeline, if there is one.
+fn contradiction(timeline: &Timeline) -> Option<String> {
+    let series = &timeline.series;
+    let samples = series.time_ns.len();
+    let mut lengths = vec![series.live_bytes.len(), series.requested_bytes.len(), series.high_bytes.len()];
+    for dimension in crate::Dimension::ALL {
+        lengths.extend(series.by(dimension).values().map(Vec::len));
+    }
+    lengths.extend(series.probes.values().map(Vec::len));
+    if lengths.iter().any(|&length| length != samples) {
+        return Some(format!("the columns of \"series\" differ in length from its {samples} times"));
+    }
+    if series.time_ns.windows(2).any(|pair| pair[0] > pair[1]) {
+        return Some("the times of \"series\" go back".to_owned());
+    }
+    let tables = [("peak", Some(&timeline.peak)), ("at_exit", Some(&timeline.at_exit.snapshot))];
+    let marks = timeline.marks.iter().map(|mark| (mark.name.as_str(), mark.snapshot.as_ref()));
+    for (name, table) in tables.into_iter().chain(marks) {
+        let Some(table) = table else { continue };
+        let sum = table.rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.usable_bytes));
+        if sum != Some(table.live_bytes) {
+            return Some(format!("the rows of \"{name}\" do not sum to its live_bytes, {}", table.live_bytes));
+        }
+        if let Some(row) = table.rows.iter().find(|row| row.scope as usize >= timeline.scopes.len()) {
+            return Some(format!("a row of \"{name}\" names scope {}, which does not exist", row.scope));
+        }
+    }
+    if let Some(book) = &timeline.book {
+        let sum: i128 = book.lines.iter().map(|line| i128::from(line.bytes)).sum();
+        if sum != i128::from(book.rss_bytes) {
+            return Some(format!("the lines of \"book\" sum to {sum}, not to its rss_bytes, {}", book.rss_bytes));
+        }
+    }
+    None
+}

@@ -1,0 +1,179 @@
+//! Who owns bytes: a scope (phase, layer, operator) and a category.
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What stands in every `by_*` table for bytes that no scope of that dimension owned.
+pub const NONE: &str = "(none)";
+
+/// One scope: what was active when a block was allocated. An empty string means that nothing of that dimension was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Scope {
+    /// Phase of the run: `init`, `data`, `forward`, `loss`, `backward`, `optimizer`, `infer`, ...
+    pub phase: String,
+    /// Dotted layer path, as PyTorch names modules: `layer1.0.conv1`.
+    pub layer: String,
+    /// Outermost operator, as ATen or autograd names it: `aten::conv2d`, `ConvolutionBackward0`.
+    pub op: String,
+}
+
+/// What a block is for. Tensor storages carry the first six; everything else the last five.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// A trainable variable of the model.
+    Parameter,
+    /// A model's tensor that is not trained: batch norm's running statistics.
+    Buffer,
+    /// The gradient of a parameter.
+    Gradient,
+    /// A tensor made by forward, loss or backward that outlives the operator that made it.
+    Activation,
+    /// What the optimizer keeps between steps: momentum, second moments.
+    OptimizerState,
+    /// A batch: images and labels.
+    Input,
+    /// Allocated and freed inside one outermost operator.
+    Workspace,
+    /// Blocks of libtorch that are no tensor storage: TensorImpl, autograd nodes, C++ containers.
+    Metadata,
+    /// Allocated before `main`: start-up of the shared libraries.
+    Runtime,
+    /// Everything else, the program's own Vecs among it.
+    Other,
+}
+
+impl Category {
+    /// All categories, in the order in which they are drawn and listed.
+    pub const ALL: [Category; 10] = [
+        Category::Parameter,
+        Category::Buffer,
+        Category::Gradient,
+        Category::Activation,
+        Category::OptimizerState,
+        Category::Input,
+        Category::Workspace,
+        Category::Metadata,
+        Category::Runtime,
+        Category::Other,
+    ];
+
+    /// The name in files and on screens: `optimizer_state`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Category::Parameter => "parameter",
+            Category::Buffer => "buffer",
+            Category::Gradient => "gradient",
+            Category::Activation => "activation",
+            Category::OptimizerState => "optimizer_state",
+            Category::Input => "input",
+            Category::Workspace => "workspace",
+            Category::Metadata => "metadata",
+            Category::Runtime => "runtime",
+            Category::Other => "other",
+        }
+    }
+
+    /// Whether blocks of this category are tensor storages whose size the model alone decides, and which are
+    /// therefore the same to the byte between runs of one configuration.
+    pub fn is_tensor(self) -> bool {
+        matches!(
+            self,
+            Category::Parameter
+                | Category::Buffer
+                | Category::Gradient
+                | Category::Activation
+                | Category::OptimizerState
+                | Category::Input
+        )
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The four ways in which a total can be split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    /// By phase.
+    Phase,
+    /// By layer path.
+    Layer,
+    /// By operator.
+    Op,
+    /// By category.
+    Category,
+}
+
+impl Dimension {
+    /// All four, in the order in which they are listed.
+    pub const ALL: [Dimension; 4] = [Dimension::Phase, Dimension::Layer, Dimension::Op, Dimension::Category];
+
+    /// The name in files and on screens: `phase`, `layer`, `op`, `category`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dimension::Phase => "phase",
+            Dimension::Layer => "layer",
+            Dimension::Op => "op",
+            Dimension::Category => "category",
+        }
+    }
+
+    /// What `scope` and `category` are called in this dimension; [`NONE`] where the scope has no such part.
+    pub fn of(self, scope: &Scope, category: Category) -> &str {
+        let name = match self {
+            Dimension::Phase => scope.phase.as_str(),
+            Dimension::Layer => scope.layer.as_str(),
+            Dimension::Op => scope.op.as_str(),
+            Dimension::Category => category.name(),
+        };
+        if name.is_empty() { NONE } else { name }
+    }
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Bytes of one owner at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Index into [`Timeline::scopes`](crate::Timeline::scopes).
+    pub scope: u32,
+    /// What the blocks are for.
+    pub category: Category,
+    /// Bytes that the allocator set aside.
+    pub usable_bytes: u64,
+    /// Bytes that the callers asked for.
+    pub requested_bytes: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+}
+
+/// Sums `rows` by one dimension; the values add up to the rows' own sum exactly. `bytes` picks what is summed.
+pub fn split_by(rows: &[Row], scopes: &[Scope], dimension: Dimension, bytes: fn(&Row) -> u64) -> BTreeMap<String, u64> {
+    let nobody = Scope::default();
+    let mut parts = BTreeMap::new();
+    for row in rows {
+        let scope = scopes.get(row.scope as usize).unwrap_or(&nobody);
+        let name = dimension.of(scope, row.category);
+        let amount = bytes(row);
+        if amount == 0 {
+            continue;
+        }
+        match parts.get_mut(name) {
+            Some(sum) => *sum += amount,
+            None => {
+                parts.insert(name.to_owned(), amount);
+            }
+        }
+    }
+    parts
+}

@@ -1,0 +1,196 @@
+//! What was written is read back the same, and what cannot be read is said to be what it is.
+mod full;
+
+use std::path::Path;
+
+use alloc_timeline::{
+    Assembler, Book, BookLine, Category, LoadError, Mark, Record, Row, Sample, Scope, Snapshot, Timeline, encode, load,
+    parse, store,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn text(timeline: &Timeline) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(timeline, &mut bytes).unwrap();
+    bytes
+}
+
+fn error(bytes: &[u8]) -> LoadError {
+    parse(bytes, Path::new("x.timeline.json")).unwrap_err()
+}
+
+/// The full timeline with one value changed.
+fn changed(pointer: &str, value: Value) -> Vec<u8> {
+    let mut document = serde_json::to_value(full::timeline()).unwrap();
+    *document.pointer_mut(pointer).unwrap() = value;
+    serde_json::to_vec(&document).unwrap()
+}
+
+#[test]
+fn a_log_is_read_back_the_same() {
+    for record in full::records() {
+        let line = serde_json::to_string(&record).unwrap();
+        assert!(!line.contains('\n'), "a record is one line: {line}");
+        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+    }
+}
+
+#[test]
+fn a_stored_timeline_loads_and_nothing_else_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.timeline.json");
+    store(&full::timeline(), &path).unwrap();
+    assert_eq!(load(&path).unwrap(), full::timeline());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_store_that_fails_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(store(&full::timeline(), &folder.path().join("none/x.timeline.json")).is_err());
+    // A folder in the place of the file: the rename fails, and the partial file goes.
+    std::fs::create_dir(folder.path().join("taken")).unwrap();
+    assert!(store(&full::timeline(), &folder.path().join("taken")).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_missing_file_is_an_io_error() {
+    let error = load(Path::new("no/such.timeline.json")).unwrap_err();
+    assert!(matches!(&error, LoadError::Io { .. }), "{error:?}");
+    assert!(error.to_string().contains("no/such.timeline.json"));
+}
+
+#[test]
+fn an_empty_file_is_empty() {
+    for bytes in [&b""[..], b"  \n\t\n"] {
+        assert!(matches!(error(bytes), LoadError::Empty { .. }));
+    }
+}
+
+#[test]
+fn every_cut_is_truncated() {
+    let whole = text(&full::timeline());
+    // Up to the final brace: from there on the file is whole. Right behind a minus sign the JSON reader speaks of an
+    // invalid number rather than of an early end; that cut is no timeline either, but is not told as truncated.
+    for length in (1..whole.len() - 2).filter(|length| whole[length - 1] != b'-' || whole[length - 2] != b':') {
+        let error = error(&whole[..length]);
+        assert!(matches!(error, LoadError::Truncated { bytes, .. } if bytes == length as u64), "{length}: {error}");
+    }
+}
+
+#[test]
+fn other_files_are_no_timelines() {
+    for bytes in [
+        &b"hello"[..],
+        b"[1,2]",
+        b"{\"a\":1}",
+        b"{\"format\":\"other\",\"format_version\":1}",
+        b"{\"format\":\"alloc-timeline\"}",
+        b"{\"format\":\"alloc-timeline\",\"format_version\":0}",
+        b"\x89PNG\r\n",
+    ] {
+        assert!(matches!(error(bytes), LoadError::NotATimeline { .. }), "{}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn a_newer_version_is_newer_even_when_nothing_else_is_known() {
+    let error = error(b"{\"format\":\"alloc-timeline\",\"format_version\":2,\"new\":{}}");
+    assert!(matches!(error, LoadError::Newer { found: 2, .. }));
+    assert!(error.to_string().contains("use a newer viewer"));
+}
+
+#[test]
+fn numbers_that_contradict_each_other_are_damage() {
+    for (bytes, said) in [
+        (changed("/peak/live_bytes", json!(191)), "rows of \"peak\""),
+        (changed("/peak/rows/0/usable_bytes", json!(u64::MAX)), "rows of \"peak\""),
+        (changed("/peak/rows/0/scope", json!(2)), "names scope 2"),
+        (changed("/at_exit/snapshot/live_bytes", json!(0)), "at_exit"),
+        (changed("/marks/0/snapshot/rows", json!([])), "end of forward"),
+        (changed("/series/live_bytes", json!([])), "columns"),
+        (changed("/series/probes/rss", json!([1, 2])), "columns"),
+        (changed("/book/rss_bytes", json!(1)), "book"),
+        (changed("/peak", json!(null)), "invalid type"),
+    ] {
+        let error = error(&bytes);
+        assert!(matches!(&error, LoadError::Damaged { .. }), "{error:?}");
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    let mut timeline = full::timeline();
+    let series = &mut timeline.series;
+    for column in [&mut series.live_bytes, &mut series.requested_bytes, &mut series.high_bytes] {
+        column.push(0);
+    }
+    series.time_ns.push(3);
+    for dimension in alloc_timeline::Dimension::ALL {
+        series.by_mut(dimension).values_mut().for_each(|column| column.push(0));
+    }
+    series.probes.values_mut().for_each(|column| column.push(None));
+    assert!(error(&text(&timeline)).to_string().contains("go back"));
+}
+
+prop_compose! {
+    fn snapshot(scopes: u32)(
+        time_ns in any::<u64>(),
+        slack_bytes in any::<u64>(),
+        rows in prop::collection::vec((0..scopes, 0..10usize, 0..u64::MAX / 16, any::<u64>(), any::<u64>()), 0..8),
+    ) -> Snapshot {
+        let rows: Vec<Row> = rows
+            .into_iter()
+            .map(|(scope, category, usable_bytes, requested_bytes, blocks)| Row {
+                scope, category: Category::ALL[category], usable_bytes, requested_bytes: requested_bytes / 16, blocks,
+            })
+            .collect();
+        Snapshot {
+            time_ns,
+            live_bytes: rows.iter().map(|row| row.usable_bytes).sum(),
+            requested_bytes: rows.iter().map(|row| row.requested_bytes).sum(),
+            slack_bytes,
+            rows,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn encode_then_parse_is_the_identity(
+        facts in prop::collection::btree_map(".*", any::<i64>(), 0..4),
+        scopes in prop::collection::vec((".{0,8}", ".{0,8}", ".{0,8}"), 3),
+        mut samples in prop::collection::vec((any::<u64>(), 0..3u32, 0..10usize, any::<u64>(), any::<Option<u64>>()), 0..20),
+        (peak, at_exit, marked) in (snapshot(3), snapshot(3), snapshot(3)),
+        lines in prop::collection::vec((".*", any::<i32>().prop_map(i64::from)), 1..5),
+    ) {
+        let mut assembler = Assembler::new();
+        for (key, value) in facts {
+            assembler.apply(Record::Run(key, value.into()));
+        }
+        for (phase, layer, op) in scopes {
+            assembler.apply(Record::Scope(Scope { phase, layer, op }));
+        }
+        samples.sort_unstable();
+        for (time_ns, scope, category, live_bytes, probe) in samples {
+            assembler.apply(Record::Sample(Sample {
+                time_ns,
+                live_bytes,
+                requested_bytes: live_bytes,
+                high_bytes: live_bytes,
+                rows: vec![(scope, Category::ALL[category], live_bytes)],
+                probes: vec![("rss".into(), probe)],
+            }));
+        }
+        assembler.apply(Record::Peak(peak));
+        assembler.apply(Record::AtExit(at_exit));
+        let live_bytes = marked.live_bytes;
+        assembler.apply(Record::Mark(Mark { time_ns: 1, name: "m".into(), live_bytes, snapshot: Some(marked) }));
+        let sum: i64 = lines.iter().map(|line| line.1).sum();
+        if let Ok(rss_bytes) = u64::try_from(sum) {
+            let lines = lines.into_iter().map(|(name, bytes)| BookLine { name, bytes }).collect();
+            assembler.apply(Record::Book(Book { time_ns: 1, live_bytes: 1, rss_bytes, lines }));
+        }
+        let timeline = assembler.timeline();
+        prop_assert_eq!(parse(&text(&timeline), Path::new("x")).unwrap(), timeline);
+    }
+}
