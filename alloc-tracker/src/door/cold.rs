@@ -1,0 +1,190 @@
+//! The other ways: large blocks, odd alignments, tiny blocks on their way out, threads without a slot, strangers.
+use super::backend;
+use super::hot;
+use super::mode::{Mode, mode};
+use crate::event::{Event, Kind};
+use crate::ledger::slot::{DEFAULT_SCOPE, Slot, bump};
+use crate::ledger::totals::{self, Counts};
+use crate::ledger::{pool, publish};
+use crate::sys::next_free;
+use crate::tag::class::{self, SMALL_MAX};
+use crate::tag::scope::{ScopeId, TRACKER};
+use crate::tag::shadow::{self, IDENTIFIED, LIFTED, Place, TINY, WIDE};
+use crate::tag::tiny;
+use std::sync::atomic::Ordering;
+
+/// What a tag says of its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Who allocated it.
+    pub scope: ScopeId,
+    /// Requested bytes.
+    pub requested: usize,
+    /// Whether the recorder knows it by its address.
+    pub identified: bool,
+    /// Usable bytes.
+    pub usable: usize,
+    /// Whether it came from a plain `malloc`, so that its size class follows from `requested`.
+    pub plain: bool,
+}
+
+/// As [`hot::allocate`].
+#[cold]
+#[inline(never)]
+pub fn allocate(size: usize) -> *mut u8 {
+    let block = backend::malloc(size);
+    count(block, size);
+    block
+}
+
+/// Tags and counts a fresh block of `requested` bytes, whatever its size and alignment. Null is nothing.
+pub fn count(block: *mut u8, requested: usize) {
+    if block.is_null() || mode() == Mode::Off {
+        return;
+    }
+    let slot = pool::acquire();
+    let scope = slot.map_or_else(|| DEFAULT_SCOPE.load(Ordering::Relaxed), Slot::scope);
+    tag(slot, block, requested, scope, Kind::Allocated);
+}
+
+/// Tags a block as `scope`'s and counts it: as a new allocation, or (`Kind::Adopted`) as one that was counted before.
+pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, scope: ScopeId, kind: Kind) {
+    let Some(place) = shadow::find_or_map(block.addr()) else { return };
+    // SAFETY: the block was handed out by the backend just now and nobody has freed it.
+    let usable = unsafe { backend::usable(block) };
+    let plain = requested <= SMALL_MAX && usable == class::usable(requested);
+    let wide = requested > SMALL_MAX || !plain && usable >= 64;
+    let storage = slot.is_some_and(|slot| slot.storage.swap(0, Ordering::Relaxed) != 0);
+    let mut identified = false;
+    if usable <= 16 {
+        place.store(0, TINY | tiny::tag(scope, requested, usable));
+    } else {
+        place.store(0, scope + 1);
+        if wide || storage {
+            identified = scope != TRACKER && identify(slot, kind, block, scope, [usable, requested], storage);
+        }
+        if wide {
+            place.store_wide(requested, identified);
+        } else {
+            let size = requested as u16 + if plain { 0 } else { LIFTED };
+            place.store(1, size | if identified { IDENTIFIED } else { 0 });
+        }
+    }
+    if !identified {
+        let counts = match kind {
+            Kind::Allocated => Counts { allocations: 1, ..Counts::default() },
+            _ => Counts { moved_in: 1, ..Counts::default() },
+        };
+        let counts = Counts { allocated: usable as u64, requested: requested as u64, ..counts };
+        add(slot, scope, &counts);
+    }
+}
+
+/// Tells the recorder of a block by its address, its usable and requested bytes, and whether it is a tensor's storage;
+/// `false` when nobody records.
+pub fn identify(
+    slot: Option<&Slot>,
+    kind: Kind,
+    block: *mut u8,
+    scope: ScopeId,
+    [usable, requested]: [usize; 2],
+    storage: bool,
+) -> bool {
+    let (a, b, c) = (block.addr() as u64, usable as u64, requested as u64);
+    let d = slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed));
+    publish::recording() && publish::emit(slot, Event { kind, scope, a, b, c, d, e: storage.into(), time_ns: 0 })
+}
+
+/// Adds counts of the small lane, through the slot where there is one.
+pub fn add(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
+    let Some(slot) = slot else { return publish::delta(None, scope, counts) };
+    let entry = slot.entry(scope);
+    bump(&entry.allocated, counts.allocated);
+    bump(&entry.freed, counts.freed);
+    bump(&entry.requested, counts.requested);
+    bump(&entry.requested_freed, counts.requested_freed);
+    bump(&entry.allocations, counts.allocations);
+    bump(&entry.frees, counts.frees);
+    bump(&entry.moved_in, counts.moved_in);
+    if slot.strays(counts.live()) {
+        slot.publish();
+    }
+}
+
+/// Reads the tag of the block at `place`; `None` for a stranger.
+pub fn read(place: Place, block: *const u8) -> Option<Tag> {
+    let first = place.load(0);
+    if first == 0 {
+        return None;
+    }
+    if first & TINY != 0 {
+        let tiny = tiny::pair(first & !TINY);
+        let plain = class::usable(tiny.requested) == tiny.usable;
+        return Some(Tag {
+            scope: tiny.scope,
+            requested: tiny.requested,
+            identified: false,
+            usable: tiny.usable,
+            plain,
+        });
+    }
+    let second = place.load(1);
+    let identified = second & IDENTIFIED != 0;
+    let size = second & !IDENTIFIED;
+    let requested = match size {
+        wide if wide & WIDE != 0 => place.load_wide(),
+        lifted if lifted >= LIFTED => usize::from(lifted - LIFTED),
+        requested => usize::from(requested),
+    };
+    // SAFETY: a tagged block is live (tags are cleared before the block goes back) and of this backend.
+    let usable = unsafe { backend::usable(block) };
+    Some(Tag { scope: first - 1, requested, identified, usable, plain: usize::from(size) <= SMALL_MAX })
+}
+
+/// As [`hot::release`].
+///
+/// # Safety
+/// As for [`hot::release`].
+#[cold]
+#[inline(never)]
+pub unsafe fn release(block: *mut u8) {
+    if block.is_null() {
+        return;
+    }
+    if mode() == Mode::Off {
+        // SAFETY: as the caller promises; with tracking off every block is the backend's.
+        return unsafe { backend::free(block) };
+    }
+    let found = shadow::find(block.addr()).and_then(|place| Some((place, read(place, block)?)));
+    let Some((place, tag)) = found else {
+        totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
+        return unsafe { next_free(block) };
+    };
+    let slot = pool::acquire();
+    untag(slot, place, block, &tag);
+    // SAFETY: the caller may free the block, and its tag says that it is the backend's.
+    unsafe {
+        if tag.plain && tag.requested > 0 { backend::free_sized(block, tag.requested) } else { backend::free(block) }
+    }
+}
+
+/// Takes the tag off a block that is about to be freed, and counts the free.
+fn untag(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) {
+    place.store(0, 0);
+    if tag.identified {
+        let call = slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed));
+        let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);
+        let event = Event { kind: Kind::Freed, scope: tag.scope, a, b, c, d: call, ..Event::default() };
+        if publish::recording() && publish::emit(slot, event) {
+            return;
+        }
+    }
+    match slot {
+        Some(slot) => hot::uncount(slot, tag.scope, tag.usable, tag.requested),
+        None => {
+            let (freed, requested_freed) = (tag.usable as u64, tag.requested as u64);
+            add(None, tag.scope, &Counts { freed, requested_freed, frees: 1, ..Counts::default() });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What others know of a block: that it will be a tensor's storage, what it is for, who owns it.
+use std::sync::atomic::Ordering;
+
+use alloc_timeline::Category;
+
+use super::cold::{self, Tag};
+use super::mode::{Mode, mode};
+use super::resize;
+use crate::event::{Event, Kind};
+use crate::ledger::slot::Slot;
+use crate::ledger::{pool, publish};
+use crate::tag::scope::{ScopeId, TRACKER};
+use crate::tag::shadow::{self, IDENTIFIED, Place, TINY};
+
+/// The tag of the live block that starts at `block`; `None` for addresses that no tracked block starts at.
+fn find(block: *const u8) -> Option<(Place, Tag)> {
+    if mode() == Mode::Off || block.is_null() {
+        return None;
+    }
+    let place = shadow::find(block.addr())?;
+    Some((place, cold::read(place, block)?))
+}
+
+/// The scope that allocated the block at `block`.
+pub fn owner(block: *const u8) -> Option<ScopeId> {
+    if mode() == Mode::Off || block.is_null() {
+        return None;
+    }
+    match shadow::find(block.addr())?.load(0) {
+        0 => None,
+        tiny if tiny & TINY != 0 => Some(crate::tag::tiny::pair(tiny & !TINY).scope),
+        first => Some(first - 1),
+    }
+}
+
+/// Usable and requested bytes of the block at `block`.
+pub fn sizes(block: *const u8) -> Option<(usize, usize)> {
+    find(block).map(|(_, tag)| (tag.usable, tag.requested))
+}
+
+/// Says that the next aligned block that this thread allocates is a tensor's storage, or takes that back.
+pub fn expect_storage(expected: bool) {
+    if let Some(slot) = pool::acquire() {
+        slot.storage.store(u32::from(expected), Ordering::Relaxed);
+    }
+}
+
+/// Says what the block at `block` is for, for its whole life. `false` when no recorder can take it in: the block is
+/// unknown, smaller than 32 bytes, or nobody records.
+pub fn label(block: *mut u8, category: Category) -> bool {
+    if !publish::recording() {
+        return false;
+    }
+    let Some((place, tag)) = find(block) else { return false };
+    let slot = pool::acquire();
+    if !tag.identified && !promote(slot, place, block, &tag) {
+        return false;
+    }
+    let number = Category::ALL.iter().position(|&known| known == category).unwrap_or_default();
+    let (a, b) = (block.addr() as u64, number as u64);
+    publish::emit(slot, Event { kind: Kind::Labelled, scope: tag.scope, a, b, ..Event::default() })
+}
+
+/// Moves a block from the small lane to those that the recorder knows by address.
+fn promote(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) -> bool {
+    if place.load(0) & TINY != 0 || tag.scope == TRACKER {
+        return false;
+    }
+    if !cold::identify(slot, Kind::Adopted, block, tag.scope, [tag.usable, tag.requested], false) {
+        return false;
+    }
+    place.store(1, place.load(1) | IDENTIFIED);
+    resize::leave_small_lane(slot, tag);
+    true
+}
+
+/// The number of the outermost operator's call that runs on this thread; 0 when none does.
+pub fn set_op_call(call: u64) {
+    if let Some(slot) = pool::acquire() {
+        slot.op_call.store(call, Ordering::Relaxed);
+    }
+}

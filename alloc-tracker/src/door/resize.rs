@@ -1,0 +1,153 @@
+//! realloc: the block keeps its first owner, and only the change is counted.
+//!
+//! The old tag is taken before the backend may move the block, and put back when the backend refuses. A block that the
+//! recorder knows by its address is announced twice, before and after, because in between its old address may already
+//! be somebody else's.
+use std::sync::atomic::Ordering;
+
+use super::cold::{self, Tag};
+use super::mode::{Mode, mode};
+use super::{backend, hot};
+use crate::event::{Event, Kind};
+use crate::ledger::slot::Slot;
+use crate::ledger::totals::{self, Counts};
+use crate::ledger::{pool, publish};
+use crate::sys::next_realloc;
+use crate::tag::class::{self, SMALL_MAX};
+use crate::tag::shadow::{self, IDENTIFIED, Place};
+
+/// Resizes `block` to `size` bytes; `alignment` is kept where it is more than the natural one (0: natural). Null when
+/// there is no memory: the block then stays as it was.
+///
+/// # Safety
+/// `block` is a live block that the caller may free; `size` is not 0.
+pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    let really = |block: *mut u8| unsafe {
+        if alignment == 0 { backend::realloc(block, size) } else { backend::realloc_aligned(block, alignment, size) }
+    };
+    if mode() == Mode::Off {
+        return really(block);
+    }
+    let found = shadow::find(block.addr()).and_then(|place| Some((place, cold::read(place, block)?)));
+    let Some((place, old)) = found else {
+        totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
+        return unsafe { next_realloc(block, size) };
+    };
+    totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    let slot = pool::acquire();
+    let token = take(slot, place, block, &old);
+    let resized = really(block);
+    if resized.is_null() {
+        // The block is untouched, and so is what its tag said of its size.
+        put(slot, token, block, old.requested, &old);
+    } else {
+        put(slot, token, resized, size, &old);
+    }
+    resized
+}
+
+/// Takes the tag off. Gives the token under which the recorder keeps an identified block meanwhile; 0 without one.
+fn take(slot: Option<&Slot>, place: Place, block: *mut u8, old: &Tag) -> u64 {
+    place.store(0, 0);
+    if old.identified {
+        let token = publish::token();
+        let (a, b, c) = (block.addr() as u64, old.usable as u64, old.requested as u64);
+        let event = Event { kind: Kind::Taken, scope: old.scope, a, b, c, e: token, ..Event::default() };
+        if publish::recording() && publish::emit(slot, event) {
+            return token;
+        }
+    }
+    leave_small_lane(slot, old);
+    0
+}
+
+/// Takes a block's bytes out of the small lane's counts; it is not freed, it comes back by another way.
+pub fn leave_small_lane(slot: Option<&Slot>, tag: &Tag) {
+    let counts = Counts {
+        allocated: (tag.usable as u64).wrapping_neg(),
+        requested: (tag.requested as u64).wrapping_neg(),
+        moved_in: 1u64.wrapping_neg(),
+        ..Counts::default()
+    };
+    cold::add(slot, tag.scope, &counts);
+}
+
+/// The bytes by which a block has shrunk were allocated once, and are freed now.
+fn count_shrinking(slot: Option<&Slot>, old: &Tag, usable: usize, requested: usize) {
+    let freed = old.usable.saturating_sub(usable) as u64;
+    let requested_freed = old.requested.saturating_sub(requested) as u64;
+    if freed | requested_freed != 0 {
+        let counts =
+            Counts { allocated: freed, freed, requested: requested_freed, requested_freed, ..Counts::default() };
+        cold::add(slot, old.scope, &counts);
+    }
+}
+
+/// Puts the tag on again.
+fn put(slot: Option<&Slot>, token: u64, block: *mut u8, requested: usize, old: &Tag) {
+    // SAFETY: the block is live: it is what the backend left or gave.
+    let usable = unsafe { backend::usable(block) };
+    if token == 0 {
+        count_shrinking(slot, old, usable, requested);
+        return cold::tag(slot, block, requested, old.scope, Kind::Adopted);
+    }
+    let place = shadow::find_or_map(block.addr()).filter(|_| usable > 16);
+    let event = Event { kind: Kind::Put, scope: old.scope, e: token, ..Event::default() };
+    let Some(place) = place.filter(|_| usable >= 64) else {
+        // Too small for an identity now: it goes on in the small lane.
+        let gone = publish::emit(slot, event);
+        debug_assert!(gone || !publish::recording());
+        count_shrinking(slot, old, usable, requested);
+        return cold::tag(slot, block, requested, old.scope, Kind::Adopted);
+    };
+    let known = Event { a: block.addr() as u64, b: usable as u64, c: requested as u64, ..event };
+    let identified = publish::emit(slot, known);
+    place.store(0, old.scope + 1);
+    if requested <= SMALL_MAX && usable == class::usable(requested) {
+        place.store(1, requested as u16 | if identified { IDENTIFIED } else { 0 });
+    } else {
+        place.store_wide(requested, identified);
+    }
+}
+
+/// [`resize`] for the common case: a small plain block that stays one. `None`: not that case.
+///
+/// # Safety
+/// As for [`resize`].
+#[inline]
+pub unsafe fn resize_small(block: *mut u8, size: usize) -> Option<*mut u8> {
+    // SAFETY: a non-null current() points to this thread's slot, which stays mapped for ever.
+    let slot = unsafe { pool::current().as_ref() }?;
+    let place = shadow::find(block.addr())?;
+    let (first, old) = (place.load(0), usize::from(place.load(1)));
+    let small = 17..=SMALL_MAX;
+    if first == 0 || first & shadow::TINY != 0 || !small.contains(&old) || !small.contains(&size) {
+        return None;
+    }
+    place.store(0, 0);
+    // SAFETY: as the caller promises.
+    let resized = unsafe { backend::realloc(block, size) };
+    if resized.is_null() {
+        place.store(0, first);
+        return Some(resized);
+    }
+    totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    let Some(place) = shadow::find_or_map(resized.addr()) else {
+        hot::uncount(slot, first - 1, class::usable(old), old);
+        return Some(resized);
+    };
+    place.store(0, first);
+    place.store(1, size as u16);
+    let (before, after) = (class::usable(old) as u64, class::usable(size) as u64);
+    let counts = Counts {
+        allocated: after.saturating_sub(before),
+        freed: before.saturating_sub(after),
+        requested: (size as u64).saturating_sub(old as u64),
+        requested_freed: (old as u64).saturating_sub(size as u64),
+        ..Counts::default()
+    };
+    cold::add(Some(slot), first - 1, &counts);
+    Some(resized)
+}

@@ -1,0 +1,78 @@
+//! The Rust door: `#[global_allocator]`.
+use std::alloc::{GlobalAlloc, Layout};
+
+use tikv_jemallocator::Jemalloc;
+
+use super::{cold, hot, resize};
+
+/// The tracking allocator.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+///
+/// fn main() {
+///     let _phase = alloc_tracker::phase!("init");
+///     let weights = vec![0u8; 4 << 20];
+///     assert_eq!(weights.len(), 4 << 20);
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tracker;
+
+impl Tracker {
+    /// The allocator; all of them are one.
+    pub const fn new() -> Self {
+        Tracker
+    }
+}
+
+/// jemalloc aligns a block of n bytes to 16, and to 8 when n is at most 8.
+#[inline(always)]
+fn natural(layout: &Layout) -> bool {
+    layout.align() <= 16 && layout.align() <= layout.size()
+}
+
+// SAFETY: blocks come from jemalloc with the layout's size and at least its alignment, stay where they are until freed
+// or resized through this same allocator, and are freed once; no method unwinds.
+unsafe impl GlobalAlloc for Tracker {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if natural(&layout) {
+            return hot::allocate(layout.size());
+        }
+        // SAFETY: the caller's promise, passed on: the layout's size is not 0.
+        let block = unsafe { Jemalloc.alloc(layout) };
+        cold::count(block, layout.size());
+        block
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if natural(&layout) {
+            return hot::allocate_zeroed(1, layout.size());
+        }
+        // SAFETY: the caller's promise, passed on.
+        let block = unsafe { Jemalloc.alloc_zeroed(layout) };
+        cold::count(block, layout.size());
+        block
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, _layout: Layout) {
+        // SAFETY: the caller gives back a live block of this allocator.
+        unsafe { hot::release(block) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let plain = natural(&layout) && layout.align() <= size;
+        // SAFETY: the caller gives a live block of this allocator and a size that is not 0.
+        unsafe {
+            match plain.then(|| resize::resize_small(block, size)).flatten() {
+                Some(resized) => resized,
+                None => resize::resize(block, if plain { 0 } else { layout.align() }, size),
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The ledger: how many blocks and bytes each scope has allocated and freed.
+//!
+//! ```text
+//! door -> thread's own counters (slot.rs) --batches--> publish.rs --recording--> event ring -> recorder
+//!                                                            \-----otherwise---> totals.rs
+//! ```
+//!
+//! Invariant: for every scope, totals + what the recorder has taken over + what is in the ring + what stands in the
+//! slots is what the program has really allocated and freed. A slot's balance of bytes never leaves
+//! ±[`slot::BALANCE_LIMIT`], so that the total the recorder sees is wrong by at most that much per thread.
+pub(crate) mod pool;
+pub(crate) mod publish;
+pub(crate) mod slot;
+pub(crate) mod totals;

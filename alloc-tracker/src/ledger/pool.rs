@@ -1,0 +1,156 @@
+//! Which slot belongs to which thread. Slots are reused when threads end, so that 10,000 threads started one after
+//! another cost as much as one.
+//!
+//! A thread's life here: *fresh* (no slot, no attempt yet) -> *busy* (getting one; what it allocates meanwhile is
+//! counted without a slot) -> *served* -> *busy* again, for good, when the thread ends: what other destructors still
+//! allocate and free is counted without a slot.
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::slot::{DEFAULT_SCOPE, Slot};
+use crate::sys;
+
+const SLOTS_PER_BLOCK: usize = 64;
+const MAX_BLOCKS: usize = 2048;
+const MAX_SLOTS: usize = SLOTS_PER_BLOCK * MAX_BLOCKS;
+
+static BLOCKS: [AtomicPtr<Slot>; MAX_BLOCKS] = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_BLOCKS];
+/// Slots ever used; those below are initialised.
+static USED: AtomicUsize = AtomicUsize::new(0);
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static MOST_LIVE: AtomicUsize = AtomicUsize::new(0);
+/// Head of the list of free slots: index + 1 in the low half, a counter against ABA in the high half.
+static FREE: AtomicU64 = AtomicU64::new(0);
+static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+static KEY_MAKING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    // Both are plain memory without destructors, so that they work until the thread's very last instruction.
+    static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
+    static BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The calling thread's slot; null when it has none (yet, any more, or because tracking is off).
+#[inline(always)]
+pub fn current() -> *const Slot {
+    SLOT.with(Cell::get)
+}
+
+/// The calling thread's slot as a reference, getting it one if it is fresh. `None` while busy.
+pub fn acquire() -> Option<&'static Slot> {
+    // SAFETY: SLOT is null or points to a slot in a mapping that is never unmapped.
+    if let Some(slot) = unsafe { current().as_ref() } {
+        return Some(slot);
+    }
+    if BUSY.with(Cell::get) {
+        return None;
+    }
+    BUSY.with(|busy| busy.set(true));
+    let slot = take()?;
+    slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
+    // SAFETY: gettid only asks the kernel for a number.
+    slot.thread.store(unsafe { libc::syscall(libc::SYS_gettid) } as u32, Ordering::Relaxed);
+    slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
+    slot.taken.store(1, Ordering::Release);
+    MOST_LIVE.fetch_max(LIVE.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+    arrange_release(slot);
+    SLOT.with(|cell| cell.set(slot));
+    BUSY.with(|busy| busy.set(false));
+    Some(slot)
+}
+
+/// All slots that belong to a thread now.
+pub fn live_slots() -> impl Iterator<Item = &'static Slot> {
+    (0..USED.load(Ordering::Acquire).min(MAX_SLOTS))
+        .filter_map(slot_at)
+        .filter(|slot| slot.taken.load(Ordering::Acquire) != 0)
+}
+
+/// The most threads that had a slot at one time.
+pub fn most_threads() -> usize {
+    MOST_LIVE.load(Ordering::Relaxed)
+}
+
+fn slot_at(index: usize) -> Option<&'static Slot> {
+    let block = BLOCKS.get(index / SLOTS_PER_BLOCK)?.load(Ordering::Acquire);
+    if block.is_null() {
+        return None;
+    }
+    // SAFETY: a block is a mapping of SLOTS_PER_BLOCK zeroed slots, never unmapped, and all fields of a slot are
+    // atomics, for which zero is a value.
+    Some(unsafe { &*block.add(index % SLOTS_PER_BLOCK) })
+}
+
+fn take() -> Option<&'static Slot> {
+    loop {
+        let head = FREE.load(Ordering::Acquire);
+        let Some(index) = (head as u32).checked_sub(1) else { break };
+        let slot = slot_at(index as usize)?;
+        let next = u64::from(slot.next_free.load(Ordering::Relaxed));
+        let new = ((head >> 32).wrapping_add(1) << 32) | next;
+        if FREE.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            return Some(slot);
+        }
+    }
+    let index = USED.fetch_add(1, Ordering::AcqRel);
+    let block = BLOCKS.get(index / SLOTS_PER_BLOCK)?;
+    if block.load(Ordering::Acquire).is_null() {
+        let bytes = SLOTS_PER_BLOCK * size_of::<Slot>();
+        let fresh = sys::map_zeroed(bytes).cast::<Slot>();
+        if fresh.is_null() {
+            return None;
+        }
+        if block.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            sys::unmap(fresh.cast(), bytes);
+        }
+    }
+    let slot = slot_at(index)?;
+    slot.index.store(index as u32, Ordering::Relaxed);
+    Some(slot)
+}
+
+fn give_back(slot: &'static Slot) {
+    slot.taken.store(0, Ordering::Release);
+    LIVE.fetch_sub(1, Ordering::Relaxed);
+    let index = u64::from(slot.index.load(Ordering::Relaxed));
+    loop {
+        let head = FREE.load(Ordering::Acquire);
+        slot.next_free.store(head as u32, Ordering::Relaxed);
+        let new = ((head >> 32).wrapping_add(1) << 32) | (index + 1);
+        if FREE.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Has the thread library call [`release`] when this thread ends.
+fn arrange_release(slot: &'static Slot) {
+    if EXIT_KEY.load(Ordering::Acquire) == u32::MAX {
+        if KEY_MAKING.swap(true, Ordering::AcqRel) {
+            // Another thread is making the key this instant; this thread's slot then stays with it for good.
+            return;
+        }
+        let mut key: libc::pthread_key_t = 0;
+        // SAFETY: `key` is valid for writing, and `release` has the signature the thread library calls.
+        if unsafe { libc::pthread_key_create(&mut key, Some(release)) } == 0 {
+            EXIT_KEY.store(key, Ordering::Release);
+        }
+    }
+    let key = EXIT_KEY.load(Ordering::Acquire);
+    if key != u32::MAX {
+        // SAFETY: the key was made above and is never deleted; the value is only handed back to `release`. The call may
+        // allocate: this thread is busy, so that allocation is counted without a slot.
+        unsafe { libc::pthread_setspecific(key, ptr::from_ref(slot).cast()) };
+    }
+}
+
+/// The end of a thread.
+extern "C" fn release(slot: *mut libc::c_void) {
+    // SAFETY: the value is what `arrange_release` stored: a slot, valid for the rest of the process.
+    let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
+    slot.publish();
+    SLOT.with(|cell| cell.set(ptr::null()));
+    BUSY.with(|busy| busy.set(true));
+    give_back(slot);
+}

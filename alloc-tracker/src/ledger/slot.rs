@@ -1,0 +1,242 @@
+//! A thread's own part of the ledger: counters by scope, the scope stack, and how far the balance has drifted.
+//!
+//! Only the owning thread writes a slot. The recorder reads counters of running threads, so they are relaxed atomics,
+//! written as load + store (which compiles to a plain add in memory, without a bus lock).
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::publish;
+use super::totals::Counts;
+use crate::tag::scope::{MAX_SCOPES, NOBODY, ScopeId};
+
+/// Counters by scope in one slot; a power of two.
+pub const ENTRIES: usize = 128;
+/// How deep scopes may nest before further ones are counted but not entered.
+pub const STACK: usize = 256;
+/// The most by which one thread's unpublished balance may stray from zero, in bytes.
+pub const BALANCE_LIMIT: i64 = 32 * 1024;
+/// The scope number of an unused entry.
+const UNUSED: u16 = MAX_SCOPES as u16;
+
+/// Counts of one scope that are not published yet.
+#[repr(C)]
+pub struct Entry {
+    /// The scope; `UNUSED` when the entry holds nothing.
+    pub scope: AtomicU16,
+    pub allocated: AtomicU64,
+    pub freed: AtomicU64,
+    pub requested: AtomicU64,
+    pub requested_freed: AtomicU64,
+    pub allocations: AtomicU64,
+    pub frees: AtomicU64,
+    pub moved_in: AtomicU64,
+}
+
+/// `cell += amount` for a cell that only this thread writes.
+#[inline(always)]
+pub fn bump(cell: &AtomicU64, amount: u64) {
+    cell.store(cell.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+}
+
+impl Entry {
+    fn read(&self) -> Counts {
+        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        Counts {
+            allocated: load(&self.allocated),
+            freed: load(&self.freed),
+            requested: load(&self.requested),
+            requested_freed: load(&self.requested_freed),
+            allocations: load(&self.allocations),
+            frees: load(&self.frees),
+            moved_in: load(&self.moved_in),
+        }
+    }
+
+    fn clear(&self) {
+        let cells = [
+            &self.allocated,
+            &self.freed,
+            &self.requested,
+            &self.requested_freed,
+            &self.allocations,
+            &self.frees,
+            &self.moved_in,
+        ];
+        cells.into_iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
+    }
+}
+
+/// One thread's part of the ledger.
+#[repr(C, align(64))]
+pub struct Slot {
+    /// Bytes allocated less bytes freed since the last publication.
+    pub balance: AtomicI64,
+    /// The entry of the active scope.
+    current: AtomicPtr<Entry>,
+    /// Which call of an outermost operator is running on this thread; 0 when none is.
+    pub op_call: AtomicU64,
+    /// Set when the next aligned block is a tensor's storage.
+    pub storage: AtomicU32,
+    /// Set while this thread writes into the event ring: a signal handler's allocations must not wait for it.
+    pub in_ring: AtomicU32,
+    /// Number of entered scopes.
+    pub depth: AtomicUsize,
+    /// Distinguishes guards of the same depth.
+    pub serial: AtomicU32,
+    /// Kernel thread id of the owner.
+    pub thread: AtomicU32,
+    /// An address on the owner's stack, by which the book finds the stack among the mappings.
+    pub stack_address: AtomicUsize,
+    /// 0 when the slot is free.
+    pub taken: AtomicU32,
+    /// Its place in the pool.
+    pub index: AtomicU32,
+    /// Next free slot in the pool: index + 1.
+    pub next_free: AtomicU32,
+    /// Scope and serial of each entered scope.
+    pub stack: [(AtomicU16, AtomicU32); STACK],
+    entries: [Entry; ENTRIES],
+}
+
+impl Slot {
+    /// Makes a slot out of zeroed or formerly used memory.
+    pub fn prepare(&self, scope: ScopeId) {
+        self.balance.store(0, Ordering::Relaxed);
+        self.op_call.store(0, Ordering::Relaxed);
+        self.in_ring.store(0, Ordering::Relaxed);
+        self.storage.store(0, Ordering::Relaxed);
+        self.depth.store(0, Ordering::Relaxed);
+        for entry in &self.entries {
+            entry.scope.store(UNUSED, Ordering::Relaxed);
+            entry.clear();
+        }
+        self.select(scope);
+    }
+
+    /// The active scope.
+    #[inline(always)]
+    pub fn scope(&self) -> ScopeId {
+        self.current().scope.load(Ordering::Relaxed)
+    }
+
+    /// The active scope's counters.
+    #[inline(always)]
+    pub fn current(&self) -> &Entry {
+        // SAFETY: `select` points `current` at an entry of this very slot before the slot is used (`prepare`), and
+        // slots live in memory that is never unmapped.
+        unsafe { &*self.current.load(Ordering::Relaxed) }
+    }
+
+    /// Makes `scope` the active one.
+    pub fn select(&self, scope: ScopeId) {
+        // The old scope's entry must not hold back the new one's place: nothing is current for a moment, which only
+        // this thread could notice.
+        let entry = match self.place_of(scope, std::ptr::null()) {
+            Some(entry) => entry,
+            None => return,
+        };
+        self.current.store(std::ptr::from_ref(entry).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// The counters of `scope` for a free; publishes another scope's to make room where necessary.
+    #[inline(always)]
+    pub fn entry(&self, scope: ScopeId) -> &Entry {
+        let entry = &self.entries[usize::from(scope) % ENTRIES];
+        if entry.scope.load(Ordering::Relaxed) == scope { entry } else { self.entry_cold(scope) }
+    }
+
+    #[cold]
+    fn entry_cold(&self, scope: ScopeId) -> &Entry {
+        // Of the two places one is not the active scope's, so there always is one.
+        self.place_of(scope, self.current.load(Ordering::Relaxed)).unwrap_or(self.current())
+    }
+
+    /// Finds or makes room for `scope` in one of its two places, never in `kept`.
+    fn place_of(&self, scope: ScopeId, kept: *const Entry) -> Option<&Entry> {
+        let first = usize::from(scope) % ENTRIES;
+        let places = [&self.entries[first], &self.entries[first ^ 1]];
+        if let Some(held) = places.iter().find(|entry| entry.scope.load(Ordering::Relaxed) == scope) {
+            return Some(held);
+        }
+        let free = places.iter().find(|entry| entry.scope.load(Ordering::Relaxed) == UNUSED);
+        let entry = match free {
+            Some(entry) => entry,
+            None => places.iter().find(|entry| !std::ptr::eq(**entry, kept))?,
+        };
+        let counts = self.take(entry);
+        let former = entry.scope.load(Ordering::Relaxed);
+        entry.scope.store(scope, Ordering::Relaxed);
+        if let Some(counts) = counts {
+            publish::delta(Some(self), former, &counts);
+        }
+        Some(entry)
+    }
+
+    /// Empties `entry` and gives what it held, if it held anything.
+    fn take(&self, entry: &Entry) -> Option<Counts> {
+        let counts = entry.read();
+        if entry.scope.load(Ordering::Relaxed) == UNUSED || counts == Counts::default() {
+            return None;
+        }
+        entry.clear();
+        let balance = self.balance.load(Ordering::Relaxed);
+        self.balance.store(balance.wrapping_sub(counts.live()), Ordering::Relaxed);
+        Some(counts)
+    }
+
+    /// Adds `bytes` to the balance; true when it has strayed too far.
+    #[inline(always)]
+    pub fn strays(&self, bytes: i64) -> bool {
+        let balance = self.balance.load(Ordering::Relaxed).wrapping_add(bytes);
+        self.balance.store(balance, Ordering::Relaxed);
+        balance.wrapping_add(BALANCE_LIMIT) as u64 > 2 * BALANCE_LIMIT as u64
+    }
+
+    /// Publishes all counters of this thread. Only the owner may call it.
+    #[cold]
+    pub fn publish(&self) {
+        for entry in &self.entries {
+            if let Some(counts) = self.take(entry) {
+                publish::delta(Some(self), entry.scope.load(Ordering::Relaxed), &counts);
+            }
+        }
+    }
+
+    /// What stands in the counters now; for the recorder, at the end of a session.
+    pub fn unpublished(&self) -> impl Iterator<Item = (ScopeId, Counts)> {
+        self.entries
+            .iter()
+            .map(|entry| (entry.scope.load(Ordering::Relaxed), entry.read()))
+            .filter(|&(scope, counts)| scope != UNUSED && counts != Counts::default())
+    }
+
+    /// Enters `scope`. The depth and serial name it for [`Slot::leave`]; `None` when the stack is full.
+    pub fn enter(&self, scope: ScopeId) -> Option<(usize, u32)> {
+        let depth = self.depth.load(Ordering::Relaxed);
+        let (place, serial) = self.stack.get(depth)?;
+        let number = self.serial.load(Ordering::Relaxed).wrapping_add(1);
+        self.serial.store(number, Ordering::Relaxed);
+        place.store(self.scope(), Ordering::Relaxed);
+        serial.store(number, Ordering::Relaxed);
+        self.depth.store(depth + 1, Ordering::Relaxed);
+        self.select(scope);
+        Some((depth, number))
+    }
+
+    /// Leaves the scope that `enter` named, and every scope entered since and never left (a leaked guard, a longjmp).
+    /// One that is no longer entered, because an outer one was left first, is left already.
+    pub fn leave(&self, (depth, serial): (usize, u32)) {
+        let Some((outer, entered)) = self.stack.get(depth) else { return };
+        if depth < self.depth.load(Ordering::Relaxed) && entered.load(Ordering::Relaxed) == serial {
+            self.depth.store(depth, Ordering::Relaxed);
+            self.select(outer.load(Ordering::Relaxed));
+        }
+    }
+}
+
+/// The scope that a fresh thread starts in; before `main` that is the runtime's.
+pub static DEFAULT_SCOPE: AtomicU16 = AtomicU16::new(crate::tag::scope::RUNTIME);
+
+/// Ends the time before `main`.
+pub fn main_begins() {
+    DEFAULT_SCOPE.store(NOBODY, Ordering::Relaxed);
+}

@@ -1,0 +1,41 @@
+//! jemalloc's own statistics, through tikv-jemalloc-ctl. Its numbers are snapshots of the last `epoch`.
+use std::collections::BTreeMap;
+
+use alloc_timeline::Allocator;
+use tikv_jemalloc_ctl::{epoch, raw, stats};
+
+use crate::door::backend;
+
+/// Allocated, active, resident and retained bytes; nothing when the statistics are not compiled in.
+pub fn read() -> Vec<(String, Option<u64>)> {
+    if epoch::advance().is_err() {
+        return Vec::new();
+    }
+    let known = [
+        ("jemalloc_allocated", stats::allocated::read()),
+        ("jemalloc_active", stats::active::read()),
+        ("jemalloc_resident", stats::resident::read()),
+        ("jemalloc_retained", stats::retained::read()),
+    ];
+    known.map(|(name, bytes)| (name.to_owned(), bytes.ok().map(|bytes| bytes as u64))).into()
+}
+
+/// The allocator and its settings as the file has them.
+pub fn allocator() -> Allocator {
+    let mut config = BTreeMap::new();
+    config.insert("compiled_in".to_owned(), backend::CONFIG.to_string_lossy().into_owned());
+    if let Ok(set) = std::env::var("_RJEM_MALLOC_CONF") {
+        config.insert("environment".to_owned(), set);
+    }
+    let mut number = |name: &'static [u8], key: &str| {
+        // SAFETY: these three settings are of type ssize_t or size_t, both as wide as isize (jemalloc(3), "opt.*").
+        if let Ok(value) = unsafe { raw::read::<isize>(name) } {
+            config.insert(key.to_owned(), value.to_string());
+        }
+    };
+    number(b"opt.dirty_decay_ms\0", "dirty_decay_ms");
+    number(b"opt.muzzy_decay_ms\0", "muzzy_decay_ms");
+    number(b"opt.oversize_threshold\0", "oversize_threshold");
+    let version = tikv_jemalloc_ctl::version::read().unwrap_or_default().trim_end_matches('\0').to_owned();
+    Allocator { backend: "jemalloc".to_owned(), version, config, doors: Vec::new() }
+}

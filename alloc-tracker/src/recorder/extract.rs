@@ -1,0 +1,140 @@
+//! From the replay to the file's own types: rows, samples, peaks, counts.
+use std::collections::BTreeMap;
+
+use alloc_timeline::{Dimension, HighWater, NONE, Row, Sample, ScopeTotals, Snapshot, Step, Totals};
+
+use super::account::{Account, Amount, Span};
+use super::replay::Replay;
+use crate::ledger::pool;
+use crate::ledger::slot::BALANCE_LIMIT;
+use crate::ledger::totals::{self, Counts};
+use crate::tag::scope::{self, ScopeId, TRACKER};
+use std::sync::atomic::Ordering;
+
+/// The most by which a total may be wrong: every thread may hold back that much.
+pub fn slack_bytes() -> u64 {
+    pool::most_threads() as u64 * BALANCE_LIMIT as u64
+}
+
+fn positive(bytes: i64) -> u64 {
+    bytes.max(0) as u64
+}
+
+impl Replay {
+    fn rows(&self, amount: impl Fn(&Account) -> Amount) -> Vec<Row> {
+        let row = |account: &Account| {
+            let held = amount(account);
+            (held.usable > 0).then(|| Row {
+                scope: account.scope.into(),
+                category: account.category,
+                usable_bytes: positive(held.usable),
+                requested_bytes: positive(held.requested),
+                blocks: positive(held.blocks),
+            })
+        };
+        let mut rows: Vec<Row> = self.accounts.iter().filter_map(row).collect();
+        rows.sort_by_key(|row| (row.scope, row.category));
+        rows
+    }
+
+    /// A snapshot of these rows. An account below zero (a thread has published what it freed, another not yet what it
+    /// allocated) has no row, so that the rows alone make the sum; the difference is within the slack.
+    fn snapshot(&self, time_ns: u64, rows: Vec<Row>) -> Snapshot {
+        Snapshot {
+            time_ns,
+            live_bytes: rows.iter().map(|row| row.usable_bytes).sum(),
+            requested_bytes: rows.iter().map(|row| row.requested_bytes).sum(),
+            slack_bytes: slack_bytes(),
+            rows,
+        }
+    }
+
+    /// Who owns what now.
+    pub fn snapshot_now(&self, time_ns: u64) -> Snapshot {
+        self.snapshot(time_ns, self.rows(Account::live))
+    }
+
+    /// Who owned what at the peak.
+    pub fn snapshot_peak(&self) -> Snapshot {
+        let high = &self.highs[Span::Session as usize];
+        self.snapshot(high.time_ns, self.rows(|account| account.at(Span::Session, high)))
+    }
+
+    /// Number of the event that reached the session's peak: changes when the peak does.
+    pub fn peak_event(&self) -> (u64, i64) {
+        let high = &self.highs[Span::Session as usize];
+        (high.event, high.usable)
+    }
+
+    /// The step that ends now.
+    pub fn step_record(&self, index: u64, start_ns: u64, end_ns: u64) -> Step {
+        let high = &self.highs[Span::Step as usize];
+        let mut by_category = BTreeMap::new();
+        for row in self.rows(|account| account.at(Span::Step, high)) {
+            *by_category.entry(row.category.name().to_owned()).or_default() += row.usable_bytes;
+        }
+        let end_live_bytes = self.rows(Account::live).iter().map(|row| row.usable_bytes).sum();
+        let live_bytes = by_category.values().sum();
+        Step { index, start_ns, end_ns, peak_ns: high.time_ns, live_bytes, by_category, end_live_bytes }
+    }
+
+    /// The state at a tick; begins a new interval.
+    pub fn sample(&mut self, time_ns: u64, probes: Vec<(String, Option<u64>)>) -> Sample {
+        let rows = self.rows(Account::live);
+        let live_bytes = rows.iter().map(|row| row.usable_bytes).sum();
+        let requested_bytes = rows.iter().map(|row| row.requested_bytes).sum();
+        let high_bytes = positive(self.interval_high).max(live_bytes);
+        self.interval_high = self.live;
+        let rows = rows.iter().map(|row| (row.scope, row.category, row.usable_bytes)).collect();
+        Sample { time_ns, live_bytes, requested_bytes, high_bytes, rows, probes }
+    }
+
+    /// The own peaks of phases, layers and operators. Categories have none: what a block was for may be known only
+    /// when it is freed.
+    pub fn high_waters(&self) -> Vec<HighWater> {
+        let name = |number: u32| if number == 0 { NONE } else { scope::text(number) };
+        let mut waters: Vec<HighWater> = self
+            .groups
+            .iter()
+            .filter(|group| group.high > 0 && group.dimension != Dimension::Category)
+            .map(|group| HighWater {
+                dimension: group.dimension,
+                name: name(group.name).to_owned(),
+                live_bytes: positive(group.high),
+                time_ns: group.high_time_ns,
+                process_live_bytes: positive(group.high_process),
+            })
+            .collect();
+        waters.sort_by(|a, b| (a.dimension, &a.name).cmp(&(b.dimension, &b.name)));
+        waters
+    }
+}
+
+/// Counts over the whole life of the process: the totals, what a recorder holds, and what stands in the slots.
+pub fn totals(recorded: &[Counts]) -> Totals {
+    let mut by_scope: Vec<Counts> = (0..scope::count() as ScopeId).map(|scope| totals::of(scope).read()).collect();
+    for (sum, counts) in by_scope.iter_mut().zip(recorded) {
+        sum.add(counts);
+    }
+    for (scope, counts) in pool::live_slots().flat_map(|slot| slot.unpublished()) {
+        if let Some(sum) = by_scope.get_mut(usize::from(scope)) {
+            sum.add(&counts);
+        }
+    }
+    let seen = |(scope, counts): (usize, &Counts)| {
+        (scope != usize::from(TRACKER) && *counts != Counts::default()).then_some(ScopeTotals {
+            scope: scope as u32,
+            allocations: counts.allocations,
+            frees: counts.frees,
+            allocated_bytes: counts.allocated,
+        })
+    };
+    let by_scope: Vec<ScopeTotals> = by_scope.iter().enumerate().filter_map(seen).collect();
+    Totals {
+        allocations: by_scope.iter().map(|scope| scope.allocations).sum(),
+        frees: by_scope.iter().map(|scope| scope.frees).sum(),
+        allocated_bytes: by_scope.iter().map(|scope| scope.allocated_bytes).sum(),
+        reallocations: totals::REALLOCATIONS.load(Ordering::Relaxed),
+        by_scope,
+    }
+}

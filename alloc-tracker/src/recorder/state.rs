@@ -1,0 +1,60 @@
+//! The replay that is under way, and the one rule for touching it: whoever holds the ring's reading right may.
+use std::cell::UnsafeCell;
+
+use super::replay::Replay;
+use crate::event::ring::{self, Reader};
+use crate::ledger::pool;
+use crate::scope::as_tracker;
+
+struct State(UnsafeCell<Option<Replay>>);
+
+// SAFETY: the cell is touched only in `with`, by the one thread that holds the ring's Reader.
+unsafe impl Sync for State {}
+
+static STATE: State = State(UnsafeCell::new(None));
+
+/// Reads all events that are there and then runs `work`, all with the tracker as the owner of what it allocates.
+fn with<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
+    let locked = || {
+        // SAFETY: `reader` is the only one, and lives until the reference is gone.
+        let state = unsafe { &mut *STATE.0.get() };
+        while let Some((number, event)) = reader.next() {
+            if let Some(replay) = state {
+                replay.apply(number, &event);
+            }
+        }
+        work(state)
+    };
+    match pool::acquire() {
+        Some(slot) => as_tracker(slot, locked),
+        None => locked(),
+    }
+}
+
+/// Runs `work` on the replay, after all events that are there; waits for its turn.
+pub fn work<T>(work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
+    loop {
+        if let Some(reader) = ring::reader() {
+            return with(reader, work);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Reads the events that are there, unless somebody is at it.
+pub fn drain() {
+    if let Some(reader) = ring::reader() {
+        with(reader, |_| ());
+    }
+}
+
+/// What a thread does that waits for a place in the ring: read, or let the one that reads go on.
+pub fn help() {
+    match ring::reader() {
+        Some(reader) => with(reader, |_| ()),
+        // SAFETY: sched_yield has no preconditions.
+        None => unsafe {
+            libc::sched_yield();
+        },
+    }
+}

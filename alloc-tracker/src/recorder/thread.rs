@@ -1,0 +1,279 @@
+//! The recorder's thread: one tick after the other until it is told to stop.
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use alloc_timeline::{Book, Ending, Lane, Record, TrackerCost};
+
+use super::output::Output;
+use super::replay::Replay;
+use super::{extract, state};
+use crate::event::ring;
+use crate::ledger::totals::{self, Counts};
+use crate::ledger::{pool, publish};
+use crate::probe::{self, Probes};
+use crate::scope::as_tracker;
+use crate::sys;
+use crate::tag::scope::{self, ScopeId};
+
+/// A tick gets a book of its own when its live bytes are above the last book's by 1 part in this.
+const BOOK_STEP: u64 = 256;
+/// Peaks, counts and lanes go into the log this often, in ticks; samples on every tick.
+const SUMMARY_TICKS: u64 = 10;
+
+/// A recording under way.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    stop: AtomicBool,
+    interval: Duration,
+    desk: Mutex<Option<Desk>>,
+}
+
+/// What the recorder has before it.
+#[derive(Debug)]
+struct Desk {
+    output: Output,
+    probes: Probes,
+    start_ns: u64,
+    ticks: u64,
+    scopes: usize,
+    peak_event: (u64, i64),
+    book: Option<Book>,
+    book_is_steady: bool,
+    rss: Vec<(u64, u64)>,
+}
+
+fn desk_of(shared: &Shared) -> MutexGuard<'_, Option<Desk>> {
+    shared.desk.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Recorder {
+    /// Begins. `first` are the records that come before everything else.
+    pub fn start(output: Output, first: Vec<Record>, interval: Duration) -> std::io::Result<Self> {
+        let start_ns = sys::now_ns();
+        let mut desk = Desk {
+            output,
+            probes: Probes::open(),
+            start_ns,
+            ticks: 0,
+            scopes: 0,
+            peak_event: (0, -1),
+            book: None,
+            book_is_steady: false,
+            rss: Vec::new(),
+        };
+        first.into_iter().for_each(|record| desk.output.record(record));
+        // The replay first, then the events, then what was before them: nothing falls in between.
+        state::work(|state| *state = Some(Replay::new(start_ns)));
+        publish::begin();
+        state::work(|state| state.as_mut().map(Replay::add_totals));
+        let shared = Arc::new(Shared { stop: AtomicBool::new(false), interval, desk: Mutex::new(Some(desk)) });
+        let worker = Arc::clone(&shared);
+        let spawned = std::thread::Builder::new().name("alloc-recorder".to_owned()).spawn(move || run(&worker));
+        match spawned {
+            Ok(thread) => Ok(Recorder { shared, thread: Some(thread) }),
+            Err(error) => {
+                publish::end();
+                state::work(|state| *state = None);
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds a fact about the run.
+    pub fn fact(&self, key: &str, value: serde_json::Value) {
+        if let Some(desk) = desk_of(&self.shared).as_mut() {
+            desk.output.record(Record::Run(key.to_owned(), value));
+        }
+    }
+
+    /// Stops the thread, takes in what is left, and gives the output to be finished.
+    pub fn stop(mut self, ending: Ending) -> Option<Output> {
+        publish::end();
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic in the recorder loses its samples, not the program.
+            let _ = thread.join();
+        }
+        let mut desk = desk_of(&self.shared).take()?;
+        desk.end(ending);
+        Some(desk.output)
+    }
+}
+
+fn run(shared: &Shared) {
+    // The program's signals are the program's threads' business.
+    // SAFETY: both sets are valid for the calls; blocking signals in this thread is always allowed.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+    let Some(slot) = pool::acquire() else { return };
+    as_tracker(slot, || {
+        while !shared.stop.load(Ordering::Acquire) {
+            let began = sys::now_ns();
+            if let Some(desk) = desk_of(shared).as_mut() {
+                desk.tick();
+            }
+            let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
+            // A tick that took long is followed by as long a pause: the recorder never takes more than half a core.
+            wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval)));
+        }
+    });
+}
+
+/// Sleeps, but not while the ring fills up.
+fn wait(shared: &Shared, pause: Duration) {
+    let end = sys::now_ns() + pause.as_nanos() as u64;
+    loop {
+        let left = end.saturating_sub(sys::now_ns());
+        if left == 0 || shared.stop.load(Ordering::Acquire) {
+            return;
+        }
+        if ring::half_full() {
+            state::drain();
+        }
+        std::thread::park_timeout(Duration::from_nanos(left).min(Duration::from_millis(2)));
+    }
+}
+
+impl Desk {
+    fn since_start(&self, time_ns: u64) -> u64 {
+        time_ns.saturating_sub(self.start_ns)
+    }
+
+    fn tick(&mut self) {
+        let readings = self.probes.read(self.ticks);
+        let now = sys::now_ns();
+        let tick = state::work(|state| {
+            let replay = state.as_mut()?;
+            let sample = replay.sample(now, readings);
+            let peak = replay.peak_event();
+            let fresh = (peak.0 != self.peak_event.0).then(|| replay.snapshot_peak());
+            let due = self.ticks.is_multiple_of(SUMMARY_TICKS);
+            let summary = due.then(|| (replay.high_waters(), extract::totals(&replay.counts)));
+            Some((sample, std::mem::take(&mut replay.records), peak, fresh, summary))
+        });
+        let Some((mut sample, records, peak, fresh, summary)) = tick else { return };
+        self.ticks += 1;
+        self.new_scopes();
+        sample.time_ns = self.since_start(sample.time_ns);
+        let rss = sample.probes.iter().find(|(name, _)| name == "rss").and_then(|(_, bytes)| *bytes);
+        self.rss.extend(rss.map(|bytes| (sample.time_ns, bytes)));
+        if self.rss.len() > 8192 {
+            self.rss.drain(..4096);
+        }
+        let live = sample.live_bytes;
+        self.output.record(Record::Sample(sample));
+        records.into_iter().for_each(|record| self.shifted(record));
+        if let Some(snapshot) = fresh {
+            self.shifted(Record::Peak(snapshot));
+            self.peak_event = peak;
+        }
+        // The nearer a tick is to the peak, the better its book: one for every tick that is well above the last, and
+        // another near the top when the last one was taken while the live bytes moved.
+        let booked = self.book.as_ref().map_or(0, |book| book.live_bytes);
+        let again = !self.book_is_steady && live > booked - booked / BOOK_STEP;
+        if live > booked + booked / BOOK_STEP || again {
+            self.take_book();
+        }
+        if let Some((mut waters, totals)) = summary {
+            waters.iter_mut().for_each(|water| water.time_ns = self.since_start(water.time_ns));
+            self.output.record(Record::HighWaters(waters));
+            self.output.record(Record::Totals(totals));
+        }
+        self.output.flush();
+    }
+
+    /// Records a record of the replay, whose times are the clock's, not the session's.
+    fn shifted(&mut self, mut record: Record) {
+        match &mut record {
+            Record::Peak(snapshot) | Record::AtExit(snapshot) => snapshot.time_ns = self.since_start(snapshot.time_ns),
+            Record::Mark(mark) => {
+                mark.time_ns = self.since_start(mark.time_ns);
+                if let Some(snapshot) = &mut mark.snapshot {
+                    snapshot.time_ns = mark.time_ns;
+                }
+            }
+            Record::Step(step) => {
+                for time in [&mut step.start_ns, &mut step.end_ns, &mut step.peak_ns] {
+                    *time = time.saturating_sub(self.start_ns);
+                }
+            }
+            _ => {}
+        }
+        self.output.record(record);
+    }
+
+    fn new_scopes(&mut self) {
+        let count = scope::count();
+        for scope in self.scopes..count {
+            self.output.record(Record::Scope(scope::describe(scope as ScopeId)));
+        }
+        self.scopes = count;
+    }
+
+    fn take_book(&mut self) {
+        let live = || {
+            let snapshot = state::work(|state| state.as_ref().map(|replay| replay.snapshot_now(0)));
+            snapshot.map_or((0, 0), |snapshot| (snapshot.live_bytes, snapshot.requested_bytes))
+        };
+        let time_ns = self.since_start(sys::now_ns());
+        let Some((book, steady)) = probe::book::take(time_ns, live) else { return };
+        if steady || !self.book_is_steady {
+            self.book_is_steady = steady;
+            self.book = Some(book.clone());
+            self.output.record(Record::Book(book));
+        }
+    }
+
+    /// What comes last in the file.
+    fn end(&mut self, ending: Ending) {
+        self.tick();
+        let end_ns = sys::now_ns();
+        let last = state::work(|state| {
+            let mut replay = state.take()?;
+            // From here on the totals count for everybody; what the slots still hold is part of what is live.
+            let recorded = std::mem::take(&mut replay.counts);
+            for (scope, counts) in recorded.iter().enumerate().filter(|(_, counts)| **counts != Counts::default()) {
+                totals::of(scope as ScopeId).add(counts);
+            }
+            for (scope, counts) in pool::live_slots().flat_map(|slot| slot.unpublished()) {
+                replay.apply_unpublished(scope, &counts, end_ns);
+            }
+            let peak = replay.snapshot_peak();
+            Some((peak, replay.snapshot_now(end_ns), replay.high_waters(), std::mem::take(&mut replay.records)))
+        });
+        let Some((peak, at_exit, mut waters, records)) = last else { return };
+        self.new_scopes();
+        records.into_iter().for_each(|record| self.shifted(record));
+        let peak_ns = self.since_start(peak.time_ns);
+        self.shifted(Record::Peak(peak));
+        self.shifted(Record::AtExit(at_exit));
+        waters.iter_mut().for_each(|water| water.time_ns = self.since_start(water.time_ns));
+        self.output.record(Record::HighWaters(waters));
+        self.output.record(Record::Totals(extract::totals(&[])));
+        let at_peak = self.rss.iter().min_by_key(|(time, _)| time.abs_diff(peak_ns)).map(|&(_, bytes)| bytes);
+        let lanes: Vec<Lane> = self.probes.lanes(at_peak);
+        self.output.record(Record::Lanes(lanes));
+        let overhead = probe::cost::overhead();
+        self.output.record(Record::Tracker(TrackerCost {
+            overhead_bytes: overhead.values().sum(),
+            overhead,
+            dropped_events: totals::DROPPED_EVENTS.load(Ordering::Relaxed),
+            foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
+            overflowed_scopes: scope::overflowed(),
+            losses: self.output.losses.clone(),
+        }));
+        self.output.record(Record::End { time_ns: self.since_start(end_ns), ending });
+    }
+}

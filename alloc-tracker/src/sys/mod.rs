@@ -1,0 +1,8 @@
+//! The operating system, seen from inside an allocator: nothing here allocates.
+mod clock;
+mod map;
+mod next;
+
+pub use clock::{now_ns, unix_ns};
+pub use map::{map_zeroed, mappings, unmap};
+pub use next::{next_free, next_realloc};

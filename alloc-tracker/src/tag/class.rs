@@ -1,0 +1,56 @@
+//! Size classes: what jemalloc sets aside for a request of up to [`SMALL_MAX`] bytes.
+//!
+//! jemalloc's classes with 16-byte quantum are 8, then every 16 up to 128, then four to each doubling
+//! (<https://jemalloc.net/jemalloc.3.html>, "Size classes"). They do not depend on the page size as long as they are
+//! below four pages, and 14,336 is the largest below four pages of 4 KiB. A test holds the table to `nallocx`.
+
+/// The largest request that is counted in the small lane, in bytes.
+pub const SMALL_MAX: usize = 14_336;
+
+/// Usable bytes by (requested + 7) / 8.
+static CLASS: [u16; SMALL_MAX / 8 + 1] = table();
+
+const fn table() -> [u16; SMALL_MAX / 8 + 1] {
+    let mut classes = [0u16; SMALL_MAX / 8 + 1];
+    let mut index = 0;
+    while index < classes.len() {
+        classes[index] = class_of(index * 8) as u16;
+        index += 1;
+    }
+    classes
+}
+
+const fn class_of(size: usize) -> usize {
+    if size <= 8 {
+        return 8;
+    }
+    if size <= 128 {
+        return (size + 15) & !15;
+    }
+    // Four classes to a doubling: the spacing is an eighth of the power of two at or above the size.
+    let spacing = size.next_power_of_two() / 8;
+    size.div_ceil(spacing) * spacing
+}
+
+/// Usable bytes of a block of `requested` bytes at no more than the natural alignment. `requested` must be at most
+/// [`SMALL_MAX`].
+#[inline(always)]
+pub fn usable(requested: usize) -> usize {
+    debug_assert!(requested <= SMALL_MAX);
+    // SAFETY: `requested` is at most SMALL_MAX (the caller's promise, held by every caller's comparison just before),
+    // so the index is at most SMALL_MAX / 8, the last of the table.
+    usize::from(unsafe { *CLASS.get_unchecked((requested + 7) >> 3) })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_is_jemallocs() {
+        for size in 1..=super::SMALL_MAX {
+            // SAFETY: nallocx only computes; any size from 1 to the largest class is allowed.
+            let real = unsafe { tikv_jemalloc_sys::nallocx(size, 0) };
+            assert_eq!(super::usable(size), real, "size {size}");
+        }
+        assert_eq!(super::usable(0), 8);
+    }
+}

@@ -1,0 +1,90 @@
+//! Tags of blocks of 8 and 16 bytes, which have room for one shadow entry only.
+//!
+//! The entry has 15 bits; a scope number alone takes 15. So the pairs (scope, requested size) that really occur are
+//! numbered as they appear. Programs use two or three tiny sizes a scope, so 32,768 numbers last for some ten thousand
+//! scopes; further pairs are counted under `other scopes`.
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+
+use super::scope::{self, ScopeId};
+
+/// Requested sizes 0..=16 by class, and 0..=8 once more for requests that an alignment lifted into the 16-byte class.
+const CODES: usize = 32;
+const LIFTED: usize = 17;
+const MAX_TAGS: usize = 1 << 15;
+
+static TAG_OF: [AtomicU16; scope::MAX_SCOPES * CODES] = [const { AtomicU16::new(0) }; scope::MAX_SCOPES * CODES];
+static PAIR_OF: [AtomicU32; MAX_TAGS] = [const { AtomicU32::new(0) }; MAX_TAGS];
+static NEXT: AtomicU32 = AtomicU32::new(1);
+/// Written into TAG_OF when the numbers are used up.
+const FULL: u16 = u16::MAX;
+
+/// What a tiny block's tag stands for.
+pub struct Tiny {
+    /// Its scope.
+    pub scope: ScopeId,
+    /// Requested bytes.
+    pub requested: usize,
+    /// Usable bytes: 8 or 16.
+    pub usable: usize,
+}
+
+/// The tag for a block of `usable` (8 or 16) bytes of which `requested` were asked for.
+#[inline]
+pub fn tag(scope: ScopeId, requested: usize, usable: usize) -> u16 {
+    let code = if usable == 16 && requested <= 8 { LIFTED + requested } else { requested };
+    let pair = usize::from(scope) * CODES + code;
+    match TAG_OF[pair].load(Ordering::Acquire) {
+        0 => number(pair),
+        FULL => overflow(code),
+        tag => tag,
+    }
+}
+
+/// What `tag` stands for.
+#[inline]
+pub fn pair(tag: u16) -> Tiny {
+    let pair = PAIR_OF[usize::from(tag) & (MAX_TAGS - 1)].load(Ordering::Relaxed) as usize;
+    let (scope, code) = ((pair / CODES) as ScopeId, pair % CODES);
+    let requested = if code >= LIFTED { code - LIFTED } else { code };
+    Tiny { scope, requested, usable: if code <= 8 { 8 } else { 16 } }
+}
+
+/// The addresses that the tables occupy.
+pub fn ranges() -> [(usize, usize); 2] {
+    let range = |start: usize, bytes: usize| (start, start + bytes);
+    [range(TAG_OF.as_ptr().addr(), size_of_val(&TAG_OF)), range(PAIR_OF.as_ptr().addr(), size_of_val(&PAIR_OF))]
+}
+
+#[cold]
+fn number(pair: usize) -> u16 {
+    // The last CODES numbers are kept for `other scopes`.
+    let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
+    if fresh as usize >= MAX_TAGS - CODES {
+        NEXT.store((MAX_TAGS - CODES) as u32, Ordering::Relaxed);
+        TAG_OF[pair].store(FULL, Ordering::Relaxed);
+        return overflow(pair % CODES);
+    }
+    PAIR_OF[fresh as usize].store(pair as u32, Ordering::Relaxed);
+    // Two threads may number one pair at the same moment: both numbers stand for it, and later blocks use one of them.
+    TAG_OF[pair].store(fresh as u16, Ordering::Release);
+    fresh as u16
+}
+
+fn overflow(code: usize) -> u16 {
+    let tag = MAX_TAGS - CODES + code;
+    PAIR_OF[tag].store((usize::from(scope::OTHER_SCOPES) * CODES + code) as u32, Ordering::Relaxed);
+    tag as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_gives_back_its_pair() {
+        for (requested, usable) in [(0, 8), (1, 8), (8, 8), (9, 16), (16, 16), (8, 16), (0, 16)] {
+            let back = pair(tag(77, requested, usable));
+            assert_eq!((back.scope, back.requested, back.usable), (77, requested, usable));
+        }
+    }
+}
