@@ -1,0 +1,264 @@
+//! From what was typed to what is needed, judged before anything is trained.
+//!
+//! Every refusal says what is wrong, where, and what to type instead.
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail, ensure};
+
+use crate::cli::{RunArgs, SgdArgs, WorkArgs};
+use crate::model::ModelName;
+use crate::model::need;
+use crate::model::shape::{self, Misfit};
+use crate::run::Mode;
+
+/// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
+const DEFAULT_DATA: &str = "fixtures/fashion-mnist";
+/// Bounds that keep every product of sizes far below 2^63.
+const MOST_IMAGES: u64 = 1_000_000;
+const LARGEST_IMAGE: u64 = 8_192;
+const MOST_CLASSES: u64 = 1_000_000;
+const MOST_STEPS: u64 = 1_000_000_000;
+const MOST_THREADS: u64 = 4_096;
+
+/// One run, ready to go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The network.
+    pub model: ModelName,
+    /// Training or inference.
+    pub mode: Mode,
+    /// Images in a step.
+    pub batch: u64,
+    /// Number of steps.
+    pub steps: u64,
+    /// Height and width of the images, in pixels.
+    pub image_size: u64,
+    /// Threads that libtorch computes with.
+    pub threads: u64,
+    /// Seed of the weights and of the order of the images.
+    pub seed: u64,
+    /// Folder of the IDX files.
+    pub data: PathBuf,
+    /// Outputs of the last layer.
+    pub classes: u64,
+    /// The optimizer; there is none in inference.
+    pub sgd: Option<SgdArgs>,
+    /// The timeline to write; none when tracking is off.
+    pub out: Option<PathBuf>,
+    /// stdout carries one line of JSON and nothing else.
+    pub json_times: bool,
+}
+
+/// Judges one run. `tracked` says whether the allocator of this process tracks.
+pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<SgdArgs>, tracked: bool) -> Result<Settings> {
+    let work = &args.work;
+    amounts(work)?;
+    sizes(args.model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
+    if let Some(sgd) = sgd {
+        optimizer(sgd)?;
+    }
+    memory(args.model, work, sgd)?;
+    let threads = threads(work.threads)?;
+    let out = args.out.clone().unwrap_or_else(|| timeline_name(args.model, mode).into());
+    if tracked {
+        writable(&out)?;
+    }
+    Ok(Settings {
+        model: args.model,
+        mode,
+        batch: work.batch,
+        steps: work.steps,
+        image_size: work.image_size,
+        threads,
+        seed: work.seed,
+        data: data_folder(work.data.as_deref())?,
+        classes: work.classes,
+        sgd,
+        out: tracked.then_some(out),
+        json_times: args.json_times,
+    })
+}
+
+/// `MODEL-MODE.timeline.json`.
+pub fn timeline_name(model: ModelName, mode: Mode) -> String {
+    format!("{model}-{mode}.timeline.json")
+}
+
+/// Counts that need no knowledge of the network.
+pub fn amounts(work: &WorkArgs) -> Result<()> {
+    ensure!(work.steps > 0, "--steps 0: there is nothing to do; give --steps 1 or more");
+    ensure!(work.steps <= MOST_STEPS, "--steps {}: more than {MOST_STEPS} are not supported; give fewer", work.steps);
+    Ok(())
+}
+
+/// Whether `model` can take such a batch of such images.
+pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bool) -> Result<()> {
+    ensure!(batch > 0, "--batch 0: a step needs at least one image; give --batch 1 or more");
+    ensure!(batch <= MOST_IMAGES, "--batch {batch}: more than {MOST_IMAGES} images are not supported; give fewer");
+    ensure!(classes > 0, "--classes 0: the last layer needs an output; give --classes 1 or more");
+    ensure!(classes <= MOST_CLASSES, "--classes {classes}: more than {MOST_CLASSES} are not supported; give fewer");
+    ensure!(side <= LARGEST_IMAGE, "--image-size {side}: more than {LARGEST_IMAGE} is not supported; give less");
+    let stages = model.stages(classes);
+    let Err(misfit) = shape::fits(&stages, side, batch, training) else { return Ok(()) };
+    let smallest = shape::smallest(&stages, batch, training, LARGEST_IMAGE)
+        .ok_or_else(|| anyhow!("{model}: takes no image at all with --batch {batch}"))?;
+    match misfit {
+        Misfit::Window { .. } => {
+            bail!("--image-size {side}: {misfit} of {model}; the smallest that works is --image-size {smallest}")
+        }
+        Misfit::OneValue { .. } => bail!(
+            "--image-size {side} with --batch {batch}: in training of {model}, {misfit}; give --image-size {smallest} \
+             or more, or --batch 2 or more"
+        ),
+    }
+}
+
+/// Whether the machine has the memory that the run certainly needs. With an optimizer it is a training run.
+pub fn memory(model: ModelName, work: &WorkArgs, sgd: Option<SgdArgs>) -> Result<()> {
+    let Some(there) = machine_bytes() else { return Ok(()) };
+    let copies = if sgd.is_some_and(|sgd| sgd.momentum > 0.0) { 2 } else { 1 };
+    let stages = model.stages(work.classes);
+    let needed = need::least_bytes(&stages, work.batch, work.image_size, sgd.is_some(), copies)?;
+    let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
+    ensure!(
+        needed <= there,
+        "--batch {} with --image-size {}: {model} needs at least {} MB for this, and the machine has {} MB; give a \
+         smaller --batch or --image-size",
+        work.batch,
+        work.image_size,
+        megabytes(needed),
+        megabytes(there)
+    );
+    Ok(())
+}
+
+/// Memory and swap of the machine; unknown where there is no /proc.
+fn machine_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    Some((kilobytes(&text, "MemTotal:")? + kilobytes(&text, "SwapTotal:").unwrap_or(0)) * 1024)
+}
+
+/// The number of a line of /proc/meminfo, such as `MemTotal:  24683900 kB`.
+fn kilobytes(meminfo: &str, field: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(field))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// A learning rate and a momentum that mean something.
+pub fn optimizer(sgd: SgdArgs) -> Result<()> {
+    let SgdArgs { lr, momentum } = sgd;
+    ensure!(lr.is_finite() && lr >= 0.0, "--lr {lr}: a learning rate is 0 or more; give --lr 0.01, say");
+    let sensible = (0.0..=1.0).contains(&momentum);
+    ensure!(sensible, "--momentum {momentum}: it lies between 0 and 1; give --momentum 0.9, say");
+    Ok(())
+}
+
+/// The number of threads, all processors unless one is given.
+pub fn threads(given: Option<u64>) -> Result<u64> {
+    match given {
+        Some(0) => bail!("--threads 0: somebody has to compute; give --threads 1 or more"),
+        Some(many) if many > MOST_THREADS => {
+            bail!("--threads {many}: more than {MOST_THREADS} are not supported; give fewer")
+        }
+        Some(some) => Ok(some),
+        None => Ok(std::thread::available_parallelism().map_or(1, |n| n.get() as u64)),
+    }
+}
+
+/// The folder of the data: the one given, or the fixture if the program runs in the repository.
+pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
+    match given {
+        Some(folder) => Ok(folder.to_owned()),
+        None if Path::new(DEFAULT_DATA).is_dir() => Ok(DEFAULT_DATA.into()),
+        None => bail!(
+            "no data: there is no folder {DEFAULT_DATA} here; run from the repository's root, or give a folder with \
+             the IDX files of Fashion-MNIST or MNIST with --data DIR"
+        ),
+    }
+}
+
+/// Whether a file can be written at `path`, found out by writing one beside it.
+fn writable(path: &Path) -> Result<()> {
+    ensure!(!path.is_dir(), "{}: is a folder; give a file to write with --out FILE", path.display());
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    writable_folder(folder)
+}
+
+/// Whether files can be made in `folder`.
+pub fn writable_folder(folder: &Path) -> Result<()> {
+    let shown = folder.display();
+    ensure!(folder.exists(), "{shown}: this output folder does not exist; make it with mkdir -p, or change --out");
+    ensure!(folder.is_dir(), "{shown}: is not a folder; change --out");
+    let probe = folder.join(format!(".trainer-probe-{}", std::process::id()));
+    let made = std::fs::File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
+    made.map_err(|error| {
+        anyhow!("{shown}: this output folder cannot be written: {error}; change its permissions, or change --out")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `sizes` says; `Ok` is the empty string.
+    fn says(model: ModelName, batch: u64, side: u64, training: bool) -> String {
+        sizes(model, batch, side, 10, training).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn sizes_that_work() {
+        for model in ModelName::ALL {
+            assert_eq!(says(model, 1, 33, true), "");
+            assert_eq!(says(model, 2, 1, true), "");
+            assert_eq!(says(model, 1, 1, false), "");
+        }
+    }
+
+    #[test]
+    fn one_value_per_channel_is_refused_with_both_ways_out() {
+        assert_eq!(
+            says(ModelName::ResNet18, 1, 32, true),
+            "--image-size 32 with --batch 1: in training of resnet18, batch norm `layer4.0.bn1` would see one value \
+             per channel (one image, a map of 1x1) and cannot normalise it; give --image-size 33 or more, or --batch \
+             2 or more"
+        );
+    }
+
+    #[test]
+    fn no_pixels() {
+        assert_eq!(
+            says(ModelName::MobileNetV1, 2, 0, true),
+            "--image-size 0: the window of `model.0.0` does not fit into a map of 0x0 of mobilenet_v1; the smallest \
+             that works is --image-size 1"
+        );
+    }
+
+    #[test]
+    fn nothing_to_do() {
+        assert!(says(ModelName::ResNet18, 0, 224, true).starts_with("--batch 0: a step needs"));
+        assert!(threads(Some(0)).is_err_and(|error| error.to_string().starts_with("--threads 0")));
+        assert!(optimizer(SgdArgs { lr: f64::NAN, momentum: 0.9 }).is_err());
+        assert!(optimizer(SgdArgs { lr: 0.1, momentum: 1.5 }).is_err());
+    }
+
+    #[test]
+    fn memory_of_the_machine() {
+        let meminfo = "MemTotal:       24683900 kB\nMemFree:  5 kB\nSwapTotal:             0 kB\n";
+        assert_eq!(kilobytes(meminfo, "MemTotal:"), Some(24_683_900));
+        assert_eq!(kilobytes(meminfo, "SwapTotal:"), Some(0));
+        assert_eq!(kilobytes(meminfo, "Cached:"), None);
+    }
+
+    #[test]
+    fn output_places() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(writable(&folder.path().join("a.timeline.json")).is_ok());
+        assert!(std::fs::read_dir(folder.path()).expect("readable").next().is_none(), "the probe is gone");
+        let missing = writable(&folder.path().join("none/a.timeline.json")).expect_err("no folder").to_string();
+        assert!(missing.contains("none: this output folder does not exist; make it with mkdir -p"), "{missing}");
+        assert!(writable(folder.path()).expect_err("a folder").to_string().contains("is a folder"));
+    }
+}

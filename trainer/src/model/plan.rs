@@ -1,0 +1,223 @@
+//! What a training step will keep, from the layers' shapes alone: no tensor is made, nothing is measured.
+//!
+//! A walk over the stages in which each map is a *storage*: who allocated it, how many bytes, and whether the
+//! autograd graph holds on to it once the forward pass and the loss are done. The rules, per stage:
+//!
+//! ```text
+//! stage       allocates                                keeps for backward
+//! conv        its output                               its input
+//! batch norm  its output, mean and 1/deviation (8 B/C) its input, mean and 1/deviation
+//! relu        nothing (in place)                       its output
+//! max pool    its output, int64 indices                its input, the indices
+//! join        nothing (in place)                       nothing: a sum needs no operand
+//! avg pool    its output [N, C]                        nothing: a mean needs only sizes
+//! linear      its output [N, classes]                  its input
+//! loss        log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
+//! ```
+//!
+//! A storage belongs to the layer that allocated it, so a ReLU's output is its batch norm's. The images and labels
+//! are the input, not counted here. The loss itself, 4 bytes, is counted: the trainer holds it to start backward from.
+use std::collections::BTreeMap;
+
+use super::shape::{self, Misfit, Shape};
+use super::stage::{Lane, Op, Stage};
+
+/// The layer under which the trainer computes the loss.
+pub const LOSS_LAYER: &str = "loss";
+/// Bytes of an f32 element.
+pub(super) const F32: u64 = 4;
+/// Bytes of an i64 element.
+pub(super) const I64: u64 = 8;
+
+/// One block of tensor memory during the walk.
+struct Storage {
+    /// The layer that allocated it; `None` for the images.
+    owner: Option<String>,
+    bytes: u64,
+    kept: bool,
+}
+
+/// All storages that the walk made.
+#[derive(Default)]
+struct Storages(Vec<Storage>);
+
+impl Storages {
+    /// A new storage; the result names it.
+    fn allocate(&mut self, owner: &str, bytes: u64) -> usize {
+        self.0.push(Storage { owner: Some(owner.to_owned()), bytes, kept: false });
+        self.0.len() - 1
+    }
+
+    /// The graph holds on to it. Keeping it twice is keeping it once.
+    fn keep(&mut self, storage: usize) {
+        self.0[storage].kept = true;
+    }
+
+    /// A new storage that the graph holds from the start.
+    fn allocate_kept(&mut self, owner: &str, bytes: u64) {
+        let storage = self.allocate(owner, bytes);
+        self.keep(storage);
+    }
+}
+
+/// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
+/// `batch` images of 3 x `side` x `side` in fp32.
+pub fn saved_for_backward(stages: &[Stage], batch: u64, side: u64) -> Result<BTreeMap<String, u64>, Misfit> {
+    let shapes = shape::shapes(stages, side)?;
+    let mut storages = Storages(vec![Storage { owner: None, bytes: image_bytes(batch, side), kept: false }]);
+    let mut main = 0;
+    let mut shortcut = 0;
+    for (stage, &shape) in stages.iter().zip(&shapes) {
+        match stage.op {
+            Op::Fork => shortcut = main,
+            Op::Join => {}
+            _ => {
+                let lane = match stage.lane {
+                    Lane::Main => &mut main,
+                    Lane::Shortcut => &mut shortcut,
+                };
+                *lane = through(&mut storages, stage, *lane, shape, batch);
+            }
+        }
+    }
+    let classes = shapes.last().map_or(0, |shape| shape.channels);
+    storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
+    storages.allocate_kept(LOSS_LAYER, F32);
+    storages.allocate_kept(LOSS_LAYER, F32);
+
+    let mut by_layer = BTreeMap::new();
+    for storage in storages.0.into_iter().filter(|storage| storage.kept) {
+        if let Some(owner) = storage.owner {
+            *by_layer.entry(owner).or_default() += storage.bytes;
+        }
+    }
+    Ok(by_layer)
+}
+
+/// One stage on one lane: which storage it leaves there, `out` being its shape.
+fn through(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
+    let name = stage.name.as_str();
+    let out_bytes = batch * out.elements() * F32;
+    match stage.op {
+        Op::Conv(_) | Op::Linear { .. } => {
+            storages.keep(input);
+            storages.allocate(name, out_bytes)
+        }
+        Op::BatchNorm { channels } => {
+            storages.keep(input);
+            storages.allocate_kept(name, channels * F32);
+            storages.allocate_kept(name, channels * F32);
+            storages.allocate(name, out_bytes)
+        }
+        Op::MaxPool(_) => {
+            storages.keep(input);
+            storages.allocate_kept(name, batch * out.elements() * I64);
+            storages.allocate(name, out_bytes)
+        }
+        Op::Relu => {
+            storages.keep(input);
+            input
+        }
+        Op::AvgPool => storages.allocate(name, out_bytes),
+        Op::Fork | Op::Join => input,
+    }
+}
+
+/// Bytes of a batch of images.
+pub(super) fn image_bytes(batch: u64, side: u64) -> u64 {
+    batch * 3 * side * side * F32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelName;
+
+    /// Elements that one image leaves behind a kind of stage.
+    fn elements(model: ModelName, kind: fn(Op) -> bool) -> u64 {
+        let stages = model.stages(1000);
+        let shapes = shape::shapes(&stages, 224).expect("224 fits");
+        stages.iter().zip(shapes).filter(|(stage, _)| kind(stage.op)).map(|(_, shape)| shape.elements()).sum()
+    }
+
+    /// Saved bytes that grow with the batch, in bytes an image: the difference of two batches.
+    fn per_image(model: ModelName, side: u64) -> u64 {
+        let stages = model.stages(1000);
+        let total = |batch| saved_for_backward(&stages, batch, side).expect("fits").values().sum::<u64>();
+        assert_eq!(total(3) - total(2), total(2) - total(1), "linear in the batch");
+        total(2) - total(1)
+    }
+
+    fn mib(bytes: u64) -> String {
+        format!("{:.3}", bytes as f64 / f64::from(1 << 20))
+    }
+
+    #[test]
+    fn parameter_counts_are_the_published_ones() {
+        let count = |model: ModelName| model.stages(1000).iter().map(|stage| stage.op.parameters()).sum::<u64>();
+        assert_eq!(count(ModelName::ResNet18), 11_689_512);
+        assert_eq!(count(ModelName::MobileNetV1), 4_231_976);
+        assert_eq!(mib(count(ModelName::ResNet18) * F32), "44.592");
+        assert_eq!(mib(count(ModelName::MobileNetV1) * F32), "16.144");
+    }
+
+    #[test]
+    fn elements_of_resnet18_at_224() {
+        assert_eq!(elements(ModelName::ResNet18, |op| matches!(op, Op::Conv(_))), 2_483_712);
+        assert_eq!(elements(ModelName::ResNet18, |op| op == Op::Relu), 2_308_096);
+        assert_eq!(elements(ModelName::ResNet18, |op| matches!(op, Op::MaxPool(_))), 200_704);
+    }
+
+    #[test]
+    fn elements_of_mobilenet_v1_at_224() {
+        assert_eq!(elements(ModelName::MobileNetV1, |op| matches!(op, Op::Conv(_))), 5_042_688);
+        assert_eq!(elements(ModelName::MobileNetV1, |op| op == Op::Relu), 5_042_688);
+    }
+
+    /// Convolution outputs and ReLU outputs at 4 B, max pool's output at 4 B and indices at 8 B, fc's input, the
+    /// log-probabilities of 1000 classes.
+    #[test]
+    fn bytes_an_image_at_224() {
+        let resnet = per_image(ModelName::ResNet18, 224);
+        assert_eq!(resnet, (2_483_712 + 2_308_096) * 4 + 200_704 * (4 + 8) + 512 * 4 + 1000 * 4);
+        assert_eq!(mib(resnet), "20.582");
+        let mobilenet = per_image(ModelName::MobileNetV1, 224);
+        assert_eq!(mobilenet, (5_042_688 + 5_042_688) * 4 + 1024 * 4 + 1000 * 4);
+        assert_eq!(mib(mobilenet), "38.480");
+    }
+
+    /// What does not grow with the batch: mean and 1/deviation of every batch norm, the loss, its total weight.
+    #[test]
+    fn bytes_that_a_batch_of_any_size_keeps() {
+        for (model, channels) in [(ModelName::ResNet18, 4_800), (ModelName::MobileNetV1, 10_944)] {
+            let stages = model.stages(1000);
+            let one: u64 = saved_for_backward(&stages, 1, 64).expect("64 fits").values().sum();
+            assert_eq!(one - per_image(model, 64), channels * 8 + 4 + 4, "{model}");
+        }
+    }
+
+    /// One residual block with a projection, batch 2, image 64: maps of 128 x 8 x 8 x 4 B x 2 = 65,536 B.
+    #[test]
+    fn owners_in_a_block_with_a_projection() {
+        let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 2, 64).expect("64 fits");
+        let map = 65_536;
+        assert_eq!(saved["layer2.0.conv1"], map, "batch norm keeps its input");
+        assert_eq!(saved["layer2.0.bn1"], map + 128 * 8, "ReLU keeps its output, which is this storage");
+        assert_eq!(saved["layer2.0.bn2"], map + 128 * 8, "the sum and the last ReLU work in this storage");
+        assert_eq!(saved["layer2.0.downsample.0"], map);
+        assert_eq!(saved["layer2.0.downsample.1"], 128 * 8, "an operand of the sum is not kept");
+        assert_eq!(saved["maxpool"], 2 * 64 * 16 * 16 * (4 + 8), "output and indices");
+        assert_eq!(saved["avgpool"], 2 * 512 * 4, "the input of fc");
+        assert_eq!(saved[LOSS_LAYER], 2 * 1000 * 4 + 4 + 4);
+        assert!(!saved.contains_key("fc"), "the logits are dropped: log-softmax keeps its result");
+        assert!(!saved.keys().any(|layer| layer.ends_with("relu")), "in place, nothing of its own");
+    }
+
+    /// 97 -> 49 -> 25: an odd size rounds up at every halving.
+    #[test]
+    fn odd_sizes() {
+        let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 3, 97).expect("97 fits");
+        assert_eq!(saved["conv1"], 3 * 64 * 49 * 49 * 4);
+        assert_eq!(saved["maxpool"], 3 * 64 * 25 * 25 * (4 + 8));
+    }
+}

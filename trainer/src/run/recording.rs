@@ -1,0 +1,73 @@
+//! The session of a run, or none when tracking is off: the steps need not know which.
+use std::path::PathBuf;
+
+use alloc_tracker::Session;
+use anyhow::{Context, Result};
+
+use crate::check::Settings;
+use crate::say;
+
+/// A session that may be switched off.
+pub(super) struct Recording(Option<Session>);
+
+impl Recording {
+    /// Starts writing the timeline of `settings`, if it wants one, with the facts about the run.
+    pub(super) fn start(settings: &Settings) -> Result<Recording> {
+        let Some(out) = &settings.out else { return Ok(Recording(None)) };
+        let stages = settings.model.stages(settings.classes);
+        let mut builder = Session::builder()
+            .output(out)
+            .fact("model", settings.model.as_str())
+            .fact("mode", settings.mode.as_str())
+            .fact("batch", settings.batch)
+            .fact("image_size", settings.image_size)
+            .fact("steps", settings.steps)
+            .fact("threads", settings.threads)
+            .fact("seed", settings.seed)
+            .fact("classes", settings.classes)
+            .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>())
+            .fact("data", settings.data.display().to_string());
+        if let Some(sgd) = settings.sgd {
+            builder = builder.fact("optimizer", "sgd").fact("lr", sgd.lr).fact("momentum", sgd.momentum);
+        }
+        let session = builder.start().with_context(|| format!("{}: cannot be recorded", out.display()))?;
+        Ok(Recording(Some(session)))
+    }
+
+    /// Whether there is a session.
+    pub(super) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// A step begins.
+    pub(super) fn begin_step(&self) {
+        if let Some(session) = &self.0 {
+            session.begin_step();
+        }
+    }
+
+    /// The open step ends.
+    pub(super) fn end_step(&self) {
+        if let Some(session) = &self.0 {
+            session.end_step();
+        }
+    }
+
+    /// Writes down who owns what at this instant.
+    pub(super) fn snapshot(&self, name: &str) {
+        if let Some(session) = &self.0 {
+            session.snapshot(name);
+        }
+    }
+
+    /// Writes the timeline and says on stderr what was lost. Returns where it lies.
+    pub(super) fn finish(self, interrupted: bool) -> Result<Option<PathBuf>> {
+        let Some(session) = self.0 else { return Ok(None) };
+        let report = if interrupted { session.finish_interrupted() } else { session.finish() };
+        let report = report.context("the timeline could not be written")?;
+        for loss in &report.losses {
+            say::err(&format!("note: the timeline is not whole: {loss}"));
+        }
+        Ok(Some(report.path))
+    }
+}

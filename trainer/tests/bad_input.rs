@@ -1,0 +1,121 @@
+//! What cannot work is refused before any training: exit code 2, nothing on stdout, no timeline, and a message that
+//! says what, where and what to do next.
+mod common;
+
+use std::path::Path;
+
+use common::{Ran, small_data, trainer};
+
+/// `trainer train --model resnet18 --data DATA --out OUT` and `more`.
+fn train(data: &Path, out: &Path, more: &[&str]) -> Ran {
+    let mut args = vec!["train", "--model", "resnet18", "--data", data.to_str().expect("UTF-8")];
+    args.extend(["--out", out.to_str().expect("UTF-8"), "--steps", "1", "--batch", "2", "--image-size", "33"]);
+    // What comes later on the command line would be a repetition: the test's own value replaces it here.
+    for pair in more.chunks(2) {
+        match args.iter().position(|arg| arg == &pair[0]) {
+            Some(place) => args[place + 1] = pair[1],
+            None => args.extend(pair),
+        }
+    }
+    trainer(&args)
+}
+
+#[track_caller]
+fn refused(ran: &Ran, says: &[&str]) {
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
+    for part in says {
+        assert!(ran.stderr.contains(part), "{part:?} is missing in: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[test]
+fn amounts() {
+    let data = small_data(4);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("a.timeline.json");
+    refused(&train(data.path(), &out, &["--batch", "0"]), &["--batch 0", "give --batch 1 or more"]);
+    refused(&train(data.path(), &out, &["--steps", "0"]), &["--steps 0", "give --steps 1 or more"]);
+    refused(&train(data.path(), &out, &["--threads", "0"]), &["--threads 0", "give --threads 1 or more"]);
+    refused(&train(data.path(), &out, &["--image-size", "0"]), &["--image-size 0", "the smallest that works"]);
+    refused(&train(data.path(), &out, &["--batch", "many"]), &["invalid value 'many' for '--batch <N>'"]);
+    refused(&train(data.path(), &out, &["--classes", "3"]), &["label 3 found", "give --classes 4 or more"]);
+    refused(&train(data.path(), &out, &["--lr", "nan"]), &["--lr NaN", "give --lr 0.01"]);
+    assert!(!out.exists(), "nothing was begun");
+}
+
+#[test]
+fn an_unknown_model_lists_the_known() {
+    let ran = trainer(&["train", "--model", "vgg"]);
+    refused(&ran, &["invalid value 'vgg'", "mobilenet_v1, resnet18"]);
+}
+
+#[test]
+fn one_image_of_one_pixel_at_the_end() {
+    let data = small_data(4);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("a.timeline.json");
+    let ran = train(data.path(), &out, &["--batch", "1", "--image-size", "32"]);
+    refused(&ran, &["--image-size 32 with --batch 1", "layer4.0.bn1", "--image-size 33 or more, or --batch 2 or more"]);
+}
+
+#[test]
+fn data_that_is_not_there_or_not_whole() {
+    let data = small_data(4);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("a.timeline.json");
+    refused(&train(&folder.path().join("none"), &out, &[]), &["none: there is no such data folder", "--data DIR"]);
+    refused(&train(folder.path(), &out, &[]), &["neither train-images-idx3-ubyte nor", "--data DIR"]);
+
+    let images = data.path().join("train-images-idx3-ubyte");
+    let whole = std::fs::read(&images).expect("readable");
+    std::fs::write(&images, &whole[..whole.len() - 1]).expect("written");
+    let expected = whole.len().to_string();
+    refused(&train(data.path(), &out, &[]), &["train-images-idx3-ubyte: truncated: expected", &expected]);
+    std::fs::write(&images, b"PK\x03\x04").expect("written");
+    refused(&train(data.path(), &out, &[]), &["not an IDX file of bytes"]);
+    assert!(!out.exists(), "nothing was begun");
+}
+
+/// Without `--data`, and not in the repository's root.
+#[test]
+fn no_data_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ran = common::trainer_in(folder.path(), &["train", "--model", "resnet18"]);
+    refused(&ran, &["there is no folder fixtures/fashion-mnist here", "--data DIR"]);
+}
+
+#[test]
+fn output_that_cannot_be_written() {
+    let data = small_data(4);
+    let folder = tempfile::tempdir().expect("a folder");
+    let missing = folder.path().join("none/a.timeline.json");
+    refused(&train(data.path(), &missing, &[]), &["none: this output folder does not exist", "mkdir -p"]);
+    // Not even root can make a file there.
+    refused(&train(data.path(), Path::new("/proc/a.timeline.json"), &[]), &["/proc: this output folder cannot"]);
+    refused(&train(data.path(), folder.path(), &[]), &["is a folder; give a file"]);
+}
+
+/// 20,000 images of 3 x 8192 x 8192 are 16 TB already. Asked for, they would be promised by the kernel and then cost
+/// some process its life; so the trainer does not ask.
+#[test]
+fn more_than_the_machine_has() {
+    let data = small_data(4);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("a.timeline.json");
+    let ran = train(data.path(), &out, &["--batch", "20000", "--image-size", "8192"]);
+    refused(&ran, &["--batch 20000 with --image-size 8192: resnet18 needs at least", "the machine has"]);
+    assert!(!out.exists(), "nothing was begun");
+}
+
+#[test]
+fn compare_refuses_before_the_first_run() {
+    let data = small_data(4);
+    let data = data.path().to_str().expect("UTF-8");
+    let ran = trainer(&["compare", "--data", data, "--out", "no/such/folder", "--steps", "1"]);
+    refused(&ran, &["no/such/folder: this output folder does not exist"]);
+    let ran = trainer(&["compare", "--data", data, "--batch", "0"]);
+    refused(&ran, &["--batch 0"]);
+}

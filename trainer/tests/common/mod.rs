@@ -1,0 +1,59 @@
+//! Running the binary, and data small enough to be made for a test.
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What a run of `trainer` left.
+pub struct Ran {
+    /// Exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// All of stdout.
+    pub stdout: String,
+    /// All of stderr.
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The binary, computing with one thread where the arguments do not say otherwise.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainer"));
+    command.args(args).env("OMP_NUM_THREADS", "1").env_remove("ALLOC_TRACKER");
+    command
+}
+
+/// Runs it to its end.
+pub fn trainer(args: &[&str]) -> Ran {
+    command(args).output().expect("the binary starts").into()
+}
+
+/// Runs it to its end in a folder.
+pub fn trainer_in(folder: &Path, args: &[&str]) -> Ran {
+    command(args).current_dir(folder).output().expect("the binary starts").into()
+}
+
+/// A data folder of `count` images of 28 x 28 with labels 0, 1, 2, 3, 0, ...: the label's quarter of the image is
+/// bright, so that there is something to learn.
+pub fn small_data(count: u8) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut images = vec![0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 28, 0, 0, 0, 28];
+    let mut labels = vec![0, 0, 8, 1, 0, 0, 0, count];
+    for n in 0..count {
+        let label = n % 4;
+        labels.push(label);
+        images.extend((0..28 * 28).map(|pixel| if pixel / (7 * 28) == usize::from(label) { 200 + n } else { n }));
+    }
+    std::fs::write(folder.path().join("train-images-idx3-ubyte"), images).expect("written");
+    std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels).expect("written");
+    folder
+}
