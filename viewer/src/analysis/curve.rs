@@ -1,0 +1,268 @@
+//! Live bytes over time, split into bands that can be stacked.
+//!
+//! A recorder's samples stand about 10 ms apart, so most peaks fall between two of them. The file knows some instants
+//! exactly: the peak, marks that kept their table and, by category, the peak of every step. These are put between the
+//! samples, so that the picture reaches the heights that the tables name.
+//!
+//! A picture has room for some hundred columns. [`Curve::thinned`] keeps of each column the highest and the lowest
+//! instant, so that neither a peak nor a trough is lost.
+use std::collections::BTreeMap;
+
+use alloc_timeline::{Dimension, Timeline};
+
+/// What the bands that did not make it into the first few are called together.
+pub const REST: &str = "rest";
+
+/// One band of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// Category, phase, layer or operator; or [`REST`].
+    pub name: String,
+    /// Its bytes at each instant of the curve.
+    pub bytes: Vec<u64>,
+    /// Its bytes at the peak.
+    pub at_peak: u64,
+}
+
+/// Live bytes over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Curve {
+    /// What the bands are split by.
+    pub dimension: Dimension,
+    /// The instants.
+    pub time_ns: Vec<u64>,
+    /// The bands, biggest at the peak first.
+    pub bands: Vec<Band>,
+    /// The sum of the bands at each instant.
+    pub total: Vec<u64>,
+    /// The most that was live since the instant before.
+    pub high: Vec<u64>,
+    /// Resident bytes: the instants at which a probe read them.
+    pub rss: Vec<(u64, u64)>,
+}
+
+/// One instant on its way into a curve.
+struct Instant {
+    time_ns: u64,
+    split: BTreeMap<String, u64>,
+    high: u64,
+}
+
+/// The curve of a run by one dimension: the `most` biggest bands and the rest.
+pub fn curve(timeline: &Timeline, dimension: Dimension, most: usize) -> Curve {
+    let instants = instants(timeline, dimension);
+    let at_peak = timeline.peak.by(&timeline.scopes, dimension);
+    let mut greatest: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, bytes) in instants.iter().flat_map(|instant| &instant.split) {
+        let seen = greatest.entry(name).or_default();
+        *seen = (*seen).max(*bytes);
+    }
+    let mut names: Vec<&str> = greatest.iter().filter(|(_, bytes)| **bytes > 0).map(|(name, _)| *name).collect();
+    let rank = |name: &str| (at_peak.get(name).copied().unwrap_or(0), greatest.get(name).copied().unwrap_or(0));
+    names.sort_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.cmp(b)));
+    // A rest of one is no rest: show it under its name.
+    let shown = if names.len() == most + 1 { most + 1 } else { most.min(names.len()) };
+    let (first, rest) = names.split_at(shown);
+
+    let sum = |names: &[&str], split: &BTreeMap<String, u64>| {
+        names.iter().filter_map(|name| split.get(*name)).fold(0u64, |sum, bytes| sum.saturating_add(*bytes))
+    };
+    let band = |name: &str, names: &[&str]| Band {
+        name: name.to_owned(),
+        bytes: instants.iter().map(|instant| sum(names, &instant.split)).collect(),
+        at_peak: sum(names, &at_peak),
+    };
+    let mut bands: Vec<Band> = first.iter().map(|name| band(name, &[name])).collect();
+    if !rest.is_empty() {
+        bands.push(band(REST, rest));
+    }
+    let rss = timeline.series.probes.get("rss").map(Vec::as_slice).unwrap_or_default();
+    Curve {
+        dimension,
+        total: instants.iter().map(|instant| sum(&names, &instant.split)).collect(),
+        high: instants.iter().map(|instant| instant.high).collect(),
+        time_ns: instants.iter().map(|instant| instant.time_ns).collect(),
+        bands,
+        rss: timeline.series.time_ns.iter().zip(rss).filter_map(|(time, rss)| Some((*time, (*rss)?))).collect(),
+    }
+}
+
+/// Samples and exactly known instants, in the order of their times.
+fn instants(timeline: &Timeline, dimension: Dimension) -> Vec<Instant> {
+    let series = &timeline.series;
+    let columns = series.by(dimension);
+    let mut instants: Vec<Instant> = Vec::with_capacity(series.time_ns.len() + timeline.steps.len() + 1);
+    for (index, time_ns) in series.time_ns.iter().enumerate() {
+        let split = columns.iter().map(|(name, column)| (name.clone(), column[index])).collect();
+        instants.push(Instant { time_ns: *time_ns, split, high: series.high_bytes[index] });
+    }
+    let marks = timeline.marks.iter().filter_map(|mark| mark.snapshot.as_ref());
+    for snapshot in marks.chain([&timeline.peak]).filter(|snapshot| snapshot.live_bytes > 0) {
+        let split = snapshot.by(&timeline.scopes, dimension);
+        instants.push(Instant { time_ns: snapshot.time_ns, split, high: snapshot.live_bytes });
+    }
+    if dimension == Dimension::Category {
+        let others = timeline.steps.iter().filter(|step| step.peak_ns != timeline.peak.time_ns);
+        instants.extend(others.map(|step| Instant {
+            time_ns: step.peak_ns,
+            split: step.by_category.clone(),
+            high: step.live_bytes,
+        }));
+    }
+    instants.sort_by_key(|instant| instant.time_ns);
+    instants
+}
+
+impl Curve {
+    /// The first and the last instant; equal when there are fewer than two.
+    pub fn span(&self) -> (u64, u64) {
+        (self.time_ns.first().copied().unwrap_or(0), self.time_ns.last().copied().unwrap_or(0))
+    }
+
+    /// The bands from the bottom of a stack to its top: the steadiest lie lowest, so that what comes and goes does not
+    /// shake what stays. Steady is a mean near the most.
+    pub fn stack(&self) -> Vec<usize> {
+        let steadiness = |band: &Band| {
+            let most = band.bytes.iter().copied().max().unwrap_or(0).max(1);
+            let sum: u128 = band.bytes.iter().map(|bytes| u128::from(*bytes)).sum();
+            // In thousandths, so that bands that are steady alike keep their order: the biggest first.
+            sum * 1000 / (u128::from(most) * band.bytes.len().max(1) as u128)
+        };
+        let mut order: Vec<usize> = (0..self.bands.len()).collect();
+        order.sort_by_key(|&index| std::cmp::Reverse(steadiness(&self.bands[index])));
+        order
+    }
+
+    /// The same curve with at most two instants in each of `columns` equal spans of time: the highest and the lowest.
+    /// The first and the last instant always stay.
+    pub fn thinned(&self, columns: usize) -> Curve {
+        let count = self.time_ns.len();
+        let (start, end) = self.span();
+        if count <= 2 * columns || end == start {
+            return self.clone();
+        }
+        let column = |time: u64| (u128::from(time - start) * columns as u128 / (u128::from(end - start) + 1)) as usize;
+        let mut kept: Vec<usize> = vec![0];
+        let mut from = 0;
+        while from < count {
+            let here = column(self.time_ns[from]);
+            let to = (from..count).find(|&index| column(self.time_ns[index]) != here).unwrap_or(count);
+            // Ties at a height go to the latest instant, as they do for the peak.
+            let highest = (from..to).max_by_key(|&index| self.total[index]).unwrap_or(from);
+            let lowest = (from..to).min_by_key(|&index| self.total[index]).unwrap_or(from);
+            kept.extend([highest.min(lowest), highest.max(lowest)]);
+            from = to;
+        }
+        kept.push(count - 1);
+        kept.sort_unstable();
+        kept.dedup();
+        let pick = |column: &[u64]| kept.iter().map(|&index| column[index]).collect();
+        // What was high between two kept instants stays with the second of them.
+        let mut before = 0;
+        let mut high = Vec::with_capacity(kept.len());
+        for &index in &kept {
+            high.push(self.high[before..=index].iter().copied().max().unwrap_or(0));
+            before = index + 1;
+        }
+        Curve {
+            dimension: self.dimension,
+            time_ns: pick(&self.time_ns),
+            bands: self.bands.iter().map(|band| Band { bytes: pick(&band.bytes), ..band.clone() }).collect(),
+            total: pick(&self.total),
+            high,
+            rss: thinned_line(&self.rss, columns, start, end),
+        }
+    }
+}
+
+/// A line with at most two points in each column: its highest and its lowest.
+fn thinned_line(line: &[(u64, u64)], columns: usize, start: u64, end: u64) -> Vec<(u64, u64)> {
+    let column = |time: u64| {
+        (u128::from(time.saturating_sub(start)) * columns as u128 / (u128::from(end.saturating_sub(start)) + 1))
+            as usize
+    };
+    let mut kept = Vec::new();
+    for group in line.chunk_by(|a, b| column(a.0) == column(b.0)) {
+        let highest = group.iter().max_by_key(|point| point.1);
+        let lowest = group.iter().min_by_key(|point| point.1);
+        let mut ends: Vec<(u64, u64)> = highest.into_iter().chain(lowest).copied().collect();
+        ends.sort_unstable();
+        ends.dedup();
+        kept.extend(ends);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixture::tiny;
+
+    #[test]
+    fn the_peak_stands_between_the_samples_with_its_exact_height() {
+        let curve = curve(&tiny(), Dimension::Category, 10);
+        // Six samples, and the peak at 4 ms between those at 3.5 and 4.5 ms; the step's peak is the same instant.
+        assert_eq!(curve.time_ns.len(), 7);
+        assert_eq!(curve.time_ns[4], 4_000_000);
+        assert_eq!(curve.total, [512, 4736, 12_928, 14_976, 16_000, 13_952, 5760]);
+        assert_eq!(curve.total.iter().max(), Some(&16_000));
+    }
+
+    #[test]
+    fn bands_are_sorted_by_the_peak_and_sum_to_the_total() {
+        let curve = curve(&tiny(), Dimension::Category, 2);
+        let names: Vec<&str> = curve.bands.iter().map(|band| band.name.as_str()).collect();
+        assert_eq!(names, ["activation", "parameter", REST]);
+        assert_eq!(curve.bands[2].at_peak, 1024 + 512 + 128);
+        for (index, total) in curve.total.iter().enumerate() {
+            assert_eq!(curve.bands.iter().map(|band| band.bytes[index]).sum::<u64>(), *total);
+        }
+    }
+
+    #[test]
+    fn what_stays_lies_below_what_comes_and_goes() {
+        let curve = curve(&tiny(), Dimension::Category, 10);
+        let stack: Vec<&str> = curve.stack().into_iter().map(|index| curve.bands[index].name.as_str()).collect();
+        // Runtime is there always, parameters and other from the second instant, activations in 4 of 7, the gradient
+        // in 3 of 7.
+        assert_eq!(stack, ["runtime", "parameter", "other", "activation", "gradient"]);
+    }
+
+    #[test]
+    fn a_rest_of_one_keeps_its_name() {
+        let curve = curve(&tiny(), Dimension::Category, 4);
+        assert_eq!(curve.bands.last().map(|band| band.name.as_str()), Some("other"));
+    }
+
+    #[test]
+    fn thinning_keeps_peaks_troughs_and_ends() {
+        let count = 10_000u64;
+        let total: Vec<u64> = (0..count).map(|i| if i == 5555 { 9999 } else { 100 + i % 7 }).collect();
+        let curve = Curve {
+            dimension: Dimension::Category,
+            time_ns: (0..count).collect(),
+            bands: vec![Band { name: "all".into(), bytes: total.clone(), at_peak: 9999 }],
+            high: total.iter().map(|bytes| bytes + 1).collect(),
+            rss: (0..count).zip(total.iter().copied()).collect(),
+            total,
+        };
+        let thin = curve.thinned(100);
+        assert!(thin.time_ns.len() <= 202 && thin.rss.len() <= 200, "{} {}", thin.time_ns.len(), thin.rss.len());
+        assert_eq!(thin.total.iter().max(), Some(&9999));
+        assert_eq!(thin.total.iter().min(), Some(&100));
+        assert_eq!(thin.high.iter().max(), Some(&10_000));
+        assert_eq!(thin.span(), curve.span());
+        assert_eq!(thin.bands[0].bytes, thin.total);
+    }
+
+    #[test]
+    fn a_run_without_samples_is_one_instant() {
+        let mut run = tiny();
+        run.series = Default::default();
+        run.steps.clear();
+        let curve = curve(&run, Dimension::Phase, 10).thinned(10);
+        assert_eq!(curve.total, [16_000]);
+        run.peak = Default::default();
+        assert!(super::curve(&run, Dimension::Phase, 10).time_ns.is_empty());
+    }
+}

@@ -1,0 +1,183 @@
+//! What can be typed.
+use std::path::PathBuf;
+
+use alloc_timeline::Dimension;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::check::Limit;
+use crate::view::Order;
+
+/// Draws, compares, reports and checks the timelines that alloc-tracker writes.
+#[derive(Debug, Parser)]
+#[command(name = "viewer", version, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 fine, 1 a check failed, 2 the tool could not do its work.")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+    #[command(flatten)]
+    pub(super) draw: DrawArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Tell who owned the peak and whether it adds up
+    Summary(FileArgs),
+    /// Put several runs side by side, by phase, layer, op and category
+    Compare(CompareArgs),
+    /// Compare two runs and show only what differs
+    Diff(DiffArgs),
+    /// Write one self-contained HTML page about one or more runs
+    Report(ReportArgs),
+    /// Fail (exit 1) when a phase, layer or category at the peak grew beyond a baseline
+    Check(CheckArgs),
+    /// Show the account of the resident set
+    Reconcile(FileArgs),
+    /// Write a timeline in the format of another tool
+    Export(ExportArgs),
+    /// Make a timeline from the log of a process that did not finish
+    Recover(RecoverArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DrawArgs {
+    /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Write the pictures into this folder (made when it is not there)
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) look: LookArgs,
+    /// Rows of the table of owners
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(super) top: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LookArgs {
+    /// What the bands of the timeline are split by
+    #[arg(long, value_name = "WHAT", default_value = "category")]
+    pub(super) by: By,
+    /// In which order frames lie on each other, the lowest first
+    #[arg(long, value_name = "ORDER", default_value = "phase,layer,op")]
+    pub(super) flame_order: Order,
+}
+
+/// [`Dimension`], as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum By {
+    Phase,
+    Layer,
+    Op,
+    Category,
+}
+
+impl From<By> for Dimension {
+    fn from(by: By) -> Dimension {
+        match by {
+            By::Phase => Dimension::Phase,
+            By::Layer => Dimension::Layer,
+            By::Op => Dimension::Op,
+            By::Category => Dimension::Category,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct FileArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CompareArgs {
+    /// Timelines; the others are compared with the first
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub(super) files: Vec<PathBuf>,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(super) top: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DiffArgs {
+    /// The timeline to start from
+    pub(super) before: PathBuf,
+    /// The timeline to come to
+    pub(super) after: PathBuf,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(super) top: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ReportArgs {
+    /// Timelines
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// The page to write
+    #[arg(short, long, value_name = "HTML", default_value = "report.html")]
+    pub(super) output: PathBuf,
+    #[command(flatten)]
+    pub(super) look: LookArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CheckArgs {
+    /// The timeline to check
+    pub(super) file: PathBuf,
+    /// The timeline to check it against
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: PathBuf,
+    /// Allow growth up to this, of everything: 4096, 64KiB, 1% of its own size. Given twice, the wider counts.
+    /// Without it, tensors may not grow by one byte, and nothing else is checked
+    #[arg(long, value_name = "BYTES|PERCENT")]
+    pub(super) max_growth: Vec<Limit>,
+    /// Compare even though the runs did not do the same work
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ExportArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// folded: the peak's stacks; csv: the series; massif: for ms_print
+    #[arg(long, short)]
+    pub(super) format: Format,
+    /// The file to write; standard output without it
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
+    /// For folded: in which order frames lie on each other
+    #[arg(long, value_name = "ORDER", default_value = "phase,layer,op")]
+    pub(super) flame_order: Order,
+}
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Format {
+    Folded,
+    Csv,
+    Massif,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RecoverArgs {
+    /// A recorder's log
+    pub(super) log: PathBuf,
+    /// The timeline to write; without it NAME.timeline.json beside the log, if that is not there yet
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
+}

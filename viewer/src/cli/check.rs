@@ -1,0 +1,80 @@
+//! `viewer check FILE --baseline BASE [--max-growth BYTES|PERCENT] [--force] [--json]`.
+use anyhow::{Result, bail};
+use serde_json::json;
+
+use crate::check::{Gate, Limit, Move, comparable, gate};
+use crate::cli::args::CheckArgs;
+use crate::cli::{Outcome, output};
+use crate::load::load_all;
+use crate::model::{exact, exact_change};
+
+pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
+    let runs = load_all(&[args.file.clone(), args.baseline.clone()])?;
+    let (checked, baseline) = (&runs[0], &runs[1]);
+    let mismatches = comparable(checked, baseline);
+    if !mismatches.is_empty() && !args.force {
+        let list: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+        bail!(
+            "{} and {} did not do the same work: {}; give a baseline of the same work, or --force to compare all the same",
+            args.file.display(),
+            args.baseline.display(),
+            list.join("; ")
+        );
+    }
+    let gate = gate(checked, baseline, &args.max_growth);
+    let passed = gate.failures.is_empty();
+    let text = if args.json {
+        let forced: Vec<&str> = mismatches.iter().map(|mismatch| mismatch.key).collect();
+        output::json(&json!({
+            "passed": passed,
+            "file": args.file.display().to_string(),
+            "baseline": args.baseline.display().to_string(),
+            "limit": limit(&args.max_growth),
+            "compared": gate.compared,
+            "failures": gate.failures,
+            "within": gate.within,
+            "shrunk": gate.shrunk,
+            "forced_over": forced,
+        }))?
+    } else {
+        text(&gate, args)
+    };
+    Ok(if passed { Outcome::Fine(text) } else { Outcome::Failed(text) })
+}
+
+/// The limit in words.
+fn limit(limits: &[Limit]) -> String {
+    match limits {
+        [] => "no growth in tensors".to_owned(),
+        _ => format!("growth up to {}", limits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")),
+    }
+}
+
+fn text(gate: &Gate, args: &CheckArgs) -> String {
+    let what = format!("{} against {}, {}", args.file.display(), args.baseline.display(), limit(&args.max_growth));
+    let shrunk = match gate.shrunk.as_slice() {
+        [] => String::new(),
+        [first, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            format!("; shrank: {} {} ({} bytes){more}", first.dimension, first.name, exact_change(first.difference()))
+        }
+    };
+    let within = match gate.within.len() {
+        0 => String::new(),
+        count => format!("; {count} grew within the limit"),
+    };
+    if gate.failures.is_empty() {
+        return format!("ok: {what}: {} phases, layers and categories compared{within}{shrunk}\n", gate.compared);
+    }
+    let mut out = format!("FAILED: {what}: {} of {} grew too much{shrunk}\n", gate.failures.len(), gate.compared);
+    for Move { dimension, name, before_bytes, after_bytes, allowed_bytes } in &gate.failures {
+        out.push_str(&format!(
+            "  {dimension} {name}: {} -> {} bytes, {} (allowed {})\n",
+            exact(*before_bytes),
+            exact(*after_bytes),
+            exact_change(i128::from(*after_bytes) - i128::from(*before_bytes)),
+            exact_change(i128::from(*allowed_bytes)),
+        ));
+    }
+    out
+}

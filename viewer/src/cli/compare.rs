@@ -1,0 +1,90 @@
+//! `viewer compare A B... [--json]` and `viewer diff A B [--json]`.
+use std::collections::BTreeMap;
+
+use alloc_timeline::Dimension;
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::analysis::{Comparison, Line, Peak, compare, summarise};
+use crate::cli::args::{CompareArgs, DiffArgs};
+use crate::cli::{Outcome, output};
+use crate::load::load_all;
+use crate::model::Run;
+use crate::view::{compare_text, verdicts};
+
+/// What `--json` prints. The field names are a contract.
+#[derive(Serialize)]
+struct Answer {
+    files: Vec<FileAnswer>,
+    differences: Differences,
+    /// The sentences that stand on top of the tables.
+    verdicts: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FileAnswer {
+    file: String,
+    label: String,
+    model: Option<Value>,
+    mode: Option<Value>,
+    batch: Option<Value>,
+    peak: Peak,
+    rss_peak_bytes: Option<u64>,
+}
+
+/// For each name what each file holds more than the first, in the order of the files: the first is always 0.
+#[derive(Serialize)]
+struct Differences {
+    live_bytes: Vec<i128>,
+    by_phase: BTreeMap<String, Vec<i128>>,
+    by_layer: BTreeMap<String, Vec<i128>>,
+    by_op: BTreeMap<String, Vec<i128>>,
+    by_category: BTreeMap<String, Vec<i128>>,
+}
+
+pub(super) fn run(args: &CompareArgs) -> Result<Outcome> {
+    answer(&load_all(&args.files)?, args.json, false, args.top)
+}
+
+pub(super) fn run_diff(args: &DiffArgs) -> Result<Outcome> {
+    answer(&load_all(&[args.before.clone(), args.after.clone()])?, args.json, true, args.top)
+}
+
+fn answer(runs: &[Run], json: bool, only_changed: bool, top: usize) -> Result<Outcome> {
+    let comparison = compare(runs);
+    if !json {
+        return Ok(Outcome::Fine(compare_text(&comparison, only_changed, top)));
+    }
+    let file = |run: &Run| FileAnswer {
+        file: run.path.display().to_string(),
+        label: run.label.clone(),
+        model: run.timeline.run.get("model").cloned(),
+        mode: run.timeline.run.get("mode").cloned(),
+        batch: run.timeline.run.get("batch").cloned(),
+        peak: summarise(run).peak,
+        rss_peak_bytes: run.rss_peak(),
+    };
+    let by = |dimension| differences(&comparison, dimension, only_changed);
+    let answer = Answer {
+        files: runs.iter().map(file).collect(),
+        differences: Differences {
+            live_bytes: row(&comparison.totals),
+            by_phase: by(Dimension::Phase),
+            by_layer: by(Dimension::Layer),
+            by_op: by(Dimension::Op),
+            by_category: by(Dimension::Category),
+        },
+        verdicts: verdicts(&comparison),
+    };
+    Ok(Outcome::Fine(output::json(&answer)?))
+}
+
+fn differences(comparison: &Comparison<'_>, dimension: Dimension, only_changed: bool) -> BTreeMap<String, Vec<i128>> {
+    let lines = comparison.by(dimension).iter().filter(|line| !only_changed || !line.is_even());
+    lines.map(|line| (line.name.clone(), row(line))).collect()
+}
+
+fn row(line: &Line) -> Vec<i128> {
+    (0..line.bytes.len()).map(|index| line.difference(index)).collect()
+}

@@ -1,0 +1,17 @@
+//! `viewer report FILE... -o report.html`.
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::cli::args::ReportArgs;
+use crate::cli::{Outcome, output};
+use crate::load::load_all;
+use crate::view::report::report;
+
+pub(super) fn run(args: &ReportArgs) -> Result<Outcome> {
+    let runs = load_all(&args.files)?;
+    let page = report(&runs, args.look.by.into(), args.look.flame_order)?;
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    output::write(&args.output, &page, &inputs)?;
+    Ok(Outcome::Fine(format!("wrote {}\n", args.output.display())))
+}

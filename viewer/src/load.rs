@@ -1,0 +1,146 @@
+//! Brings timelines in from disk, gives each a name of its own, and says what to do about a file that is none.
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use alloc_timeline::{LoadError, Record};
+use anyhow::{Result, anyhow};
+
+use crate::model::{Run, name_of};
+
+/// Reads one timeline.
+pub fn load(path: &Path) -> Result<Run> {
+    let mut runs = load_all(&[path.to_owned()])?;
+    Ok(runs.remove(0))
+}
+
+/// Reads several timelines. All problems found are told at once. Files of one name in different folders are told
+/// apart by their folders.
+pub fn load_all(paths: &[PathBuf]) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths {
+        match alloc_timeline::load(path) {
+            Ok(timeline) => runs.push(Run::new(path.clone(), timeline)),
+            Err(error) => problems.push(format!("{error}; {}", next_step(&error))),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(anyhow!(problems.join("\n")));
+    }
+    label(&mut runs);
+    Ok(runs)
+}
+
+/// What the user can do about a file that could not be read.
+fn next_step(error: &LoadError) -> String {
+    match error {
+        LoadError::Io { path, .. } | LoadError::Empty { path } | LoadError::Truncated { path, .. }
+            if log_of(path).exists() =>
+        {
+            format!("its log is there: rebuild it with `viewer recover {}`", log_of(path).display())
+        }
+        LoadError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            "check the path, or see `viewer --help` for the commands".to_owned()
+        }
+        LoadError::Io { .. } => "check that it is a file that you may read".to_owned(),
+        LoadError::Empty { .. } | LoadError::Truncated { .. } => {
+            "run it again, or rebuild it from the recorder's log, if there is one, with `viewer recover LOG`".to_owned()
+        }
+        LoadError::NotATimeline { path, .. } if is_log(path) => {
+            "this is a recorder's log: turn it into a timeline with `viewer recover` first".to_owned()
+        }
+        LoadError::NotATimeline { .. } => "give a `*.timeline.json` that a recording session wrote".to_owned(),
+        LoadError::Newer { .. } => "nothing in it was read".to_owned(),
+        LoadError::Damaged { .. } => {
+            "record it again; if nobody edited the file, this is a bug in the recorder: please report it".to_owned()
+        }
+    }
+}
+
+/// Where a recorder keeps the log of a timeline while it is not finished.
+fn log_of(timeline: &Path) -> PathBuf {
+    let mut log = timeline.as_os_str().to_owned();
+    log.push(".log");
+    log.into()
+}
+
+/// Whether the first line of the file is a line of a recorder's log.
+fn is_log(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut line = Vec::new();
+    match BufReader::new(file).read_until(b'\n', &mut line) {
+        Ok(_) => serde_json::from_slice::<Record>(&line).is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// Gives each run a label that no other run has: its name, with as many folders before it as it takes.
+fn label(runs: &mut [Run]) {
+    // No folder tells a file from itself.
+    let paths: Vec<PathBuf> = runs.iter().map(|run| run.path.clone()).collect();
+    for (index, run) in runs.iter_mut().enumerate() {
+        if paths.iter().filter(|path| **path == run.path).count() > 1 {
+            run.label = format!("{} #{}", run.label, index + 1);
+        }
+    }
+    for folders in 1.. {
+        let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
+        let repeated = |label: &String| labels.iter().filter(|other| *other == label).count() > 1;
+        if !labels.iter().any(repeated) {
+            return;
+        }
+        for (index, run) in runs.iter_mut().enumerate().filter(|(index, _)| repeated(&labels[*index])) {
+            run.label = match folder_above(&run.path, folders) {
+                Some(folder) => format!("{folder}/{}", run.label),
+                None => format!("{} #{}", run.label, index + 1),
+            };
+        }
+    }
+}
+
+/// The name of the folder `level` steps above the file, if there is one.
+fn folder_above(path: &Path, level: usize) -> Option<String> {
+    path.ancestors().nth(level)?.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The path of a file called `NAME.suffix`, beside `input` or in `folder`.
+pub fn beside(input: &Path, folder: Option<&Path>, suffix: &str) -> PathBuf {
+    let file = format!("{}.{suffix}", name_of(input));
+    match folder {
+        Some(folder) => folder.join(file),
+        None => input.with_file_name(file),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixture::tiny;
+
+    fn labels(paths: &[&str]) -> Vec<String> {
+        let mut runs: Vec<Run> = paths.iter().map(|path| Run::new(PathBuf::from(path), tiny())).collect();
+        label(&mut runs);
+        runs.into_iter().map(|run| run.label).collect()
+    }
+
+    #[test]
+    fn runs_of_one_name_are_told_apart_by_their_folders() {
+        assert_eq!(labels(&["a/x.timeline.json", "b/y.timeline.json"]), ["x", "y"]);
+        assert_eq!(labels(&["a/x.timeline.json", "b/x.timeline.json"]), ["a/x", "b/x"]);
+        assert_eq!(labels(&["1/a/x.json", "2/a/x.json"]), ["1/a/x", "2/a/x"]);
+    }
+
+    #[test]
+    fn the_same_file_twice_still_gets_two_labels() {
+        assert_eq!(labels(&["a/x.json", "y.json", "a/x.json"]), ["x #1", "y", "x #3"]);
+        assert_eq!(labels(&["x.json", "./x.json"]), ["x #1", "x #2"]);
+    }
+
+    #[test]
+    fn outputs_lie_beside_the_input_unless_told_otherwise() {
+        let input = Path::new("demo/resnet18-train.timeline.json");
+        assert_eq!(beside(input, None, "flame.svg"), Path::new("demo/resnet18-train.flame.svg"));
+        assert_eq!(beside(input, Some(Path::new("out")), "timeline.svg"), Path::new("out/resnet18-train.timeline.svg"));
+    }
+}

@@ -1,0 +1,139 @@
+//! A run small enough to check by hand, for the unit tests.
+use alloc_timeline::{
+    Assembler, Book, BookLine, Category, Dimension, Ending, FORMAT_VERSION, HighWater, Lane, Record, Row, Sample,
+    Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
+};
+use serde_json::json;
+
+fn scope(phase: &str, layer: &str, op: &str) -> Record {
+    Record::Scope(Scope { phase: phase.into(), layer: layer.into(), op: op.into() })
+}
+
+fn row(scope: u32, category: Category, usable_bytes: u64) -> Row {
+    // A sixteenth of every block is padding, so that requested and usable differ.
+    Row { scope, category, usable_bytes, requested_bytes: usable_bytes / 16 * 15, blocks: 1 }
+}
+
+fn snapshot(time_ns: u64, rows: Vec<Row>) -> Snapshot {
+    Snapshot {
+        time_ns,
+        live_bytes: rows.iter().map(|row| row.usable_bytes).sum(),
+        requested_bytes: rows.iter().map(|row| row.requested_bytes).sum(),
+        slack_bytes: 0,
+        rows,
+    }
+}
+
+/// One training step of a net with one convolution and one norm. 16,000 bytes at the peak: 4,096 parameter, 10,240
+/// activation (conv1 8,192, layer1.0.bn1 2,048), 1,024 gradient, 512 runtime, 128 other (owned by nobody).
+pub(crate) fn tiny() -> Timeline {
+    use Category::{Activation, Gradient, Other, Parameter, Runtime};
+    let peak = snapshot(
+        4_000_000,
+        vec![
+            row(0, Runtime, 512),
+            row(0, Other, 128),
+            row(1, Parameter, 4096),
+            row(2, Activation, 8192),
+            row(3, Activation, 2048),
+            row(4, Gradient, 1024),
+        ],
+    );
+    let mut assembler = Assembler::new();
+    assembler.apply(Record::Start {
+        format_version: FORMAT_VERSION,
+        run: [("model", json!("lenet")), ("mode", json!("train")), ("batch", json!(8)), ("image_size", json!(28))]
+            .map(|(key, value)| (key.to_owned(), value))
+            .into(),
+        machine: Default::default(),
+        allocator: alloc_timeline::Allocator { backend: "jemalloc".into(), ..Default::default() },
+        interval_ns: 1_000_000,
+    });
+    for record in [
+        scope("", "", ""),
+        scope("init", "conv1", "aten::empty"),
+        scope("forward", "conv1", "aten::conv2d"),
+        scope("forward", "layer1.0.bn1", "aten::batch_norm"),
+        scope("backward", "conv1", "ConvolutionBackward0"),
+    ] {
+        assembler.apply(record);
+    }
+    let samples: [&[(u32, Category, u64)]; 6] = [
+        &[(0, Runtime, 512)],
+        &[(0, Runtime, 512), (0, Other, 128), (1, Parameter, 4096)],
+        &[(0, Runtime, 512), (0, Other, 128), (1, Parameter, 4096), (2, Activation, 8192)],
+        &[(0, Runtime, 512), (0, Other, 128), (1, Parameter, 4096), (2, Activation, 8192), (3, Activation, 2048)],
+        &[(0, Runtime, 512), (0, Other, 128), (1, Parameter, 4096), (2, Activation, 8192), (4, Gradient, 1024)],
+        &[(0, Runtime, 512), (0, Other, 128), (1, Parameter, 4096), (4, Gradient, 1024)],
+    ];
+    for (index, rows) in samples.iter().enumerate() {
+        let live_bytes: u64 = rows.iter().map(|row| row.2).sum();
+        assembler.apply(Record::Sample(Sample {
+            time_ns: index as u64 * 1_000_000 + 500_000,
+            live_bytes,
+            requested_bytes: live_bytes / 16 * 15,
+            high_bytes: if index == 4 { 16_000 } else { live_bytes },
+            rows: rows.to_vec(),
+            probes: vec![("rss".into(), Some(live_bytes + 4096))],
+        }));
+    }
+    assembler.apply(Record::Step(Step {
+        index: 1,
+        start_ns: 1_500_000,
+        end_ns: 5_500_000,
+        peak_ns: 4_000_000,
+        live_bytes: peak.live_bytes,
+        by_category: peak.by(&assembler.clone().timeline().scopes, Dimension::Category),
+        end_live_bytes: 5760,
+    }));
+    let at_exit = snapshot(6_000_000, vec![row(0, Runtime, 512), row(1, Parameter, 4096)]);
+    let lane = |name: &str, peak, at_peak, source: &str| Lane {
+        name: name.into(),
+        peak_bytes: peak,
+        at_peak_bytes: at_peak,
+        source: source.into(),
+    };
+    let high = |dimension, name: &str, live_bytes, time_ns, process_live_bytes| HighWater {
+        dimension,
+        name: name.into(),
+        live_bytes,
+        time_ns,
+        process_live_bytes,
+    };
+    for record in [
+        Record::Peak(peak),
+        Record::HighWaters(vec![
+            high(Dimension::Phase, "forward", 10_240, 4_000_000, 16_000),
+            high(Dimension::Layer, "conv1", 13_312, 4_000_000, 16_000),
+        ]),
+        Record::Totals(Totals {
+            allocations: 7,
+            frees: 5,
+            allocated_bytes: 20_000,
+            reallocations: 1,
+            by_scope: Vec::new(),
+        }),
+        Record::AtExit(at_exit),
+        Record::Book(Book {
+            time_ns: 4_500_000,
+            live_bytes: 13_952,
+            rss_bytes: 20_096,
+            lines: [("tracked live", 13_952), ("allocator's own", 4096), ("libraries", 2100), ("unexplained", -52)]
+                .map(|(name, bytes)| BookLine { name: name.into(), bytes })
+                .into(),
+        }),
+        Record::Lanes(vec![
+            lane("rss", Some(20_096), Some(20_000), "/proc/self/statm"),
+            lane("gpu", None, None, "no NVIDIA driver on this machine"),
+        ]),
+        Record::Tracker(TrackerCost {
+            overhead_bytes: 300,
+            overhead: [("shadow map".to_owned(), 200), ("ledger".to_owned(), 100)].into(),
+            ..Default::default()
+        }),
+        Record::End { time_ns: 6_000_000, ending: Ending::Finished },
+    ] {
+        assembler.apply(record);
+    }
+    assembler.timeline()
+}

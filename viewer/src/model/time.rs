@@ -1,0 +1,67 @@
+//! How instants and durations are written.
+
+/// `ns` in the unit that keeps it short: `850 ns`, `12.3 ms`, `4.57 s`, `2 min 05 s`.
+pub fn time(ns: u64) -> String {
+    let seconds = ns as f64 / 1e9;
+    match ns {
+        0 => "0 s".to_owned(),
+        1..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        1_000_000_000..120_000_000_000 => format!("{seconds:.2} s"),
+        _ => {
+            let whole = ns / 1_000_000_000;
+            format!("{} min {:02} s", whole / 60, whole % 60)
+        }
+    }
+}
+
+/// Nanoseconds since 1970 as a date: `2025-10-09 08:53:20 UTC`.
+pub fn date(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (mut days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let mut year = 1970;
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    // A u64 of nanoseconds ends in the year 2554.
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let mut month = 1;
+    for length in [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year}-{month:02}-{:02} {hour:02}:{minute:02}:{second:02} UTC", days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{date, time};
+
+    #[test]
+    fn dates_know_leap_years() {
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(1_709_208_000_000_000_000), "2024-02-29 12:00:00 UTC");
+        assert_eq!(date(1_767_225_599_000_000_000), "2025-12-31 23:59:59 UTC");
+        assert_eq!(date(u64::MAX), "2554-07-21 23:34:33 UTC");
+    }
+
+    #[test]
+    fn times_are_short_at_every_scale() {
+        let cases = [
+            (0, "0 s"),
+            (850, "850 ns"),
+            (12_300_000, "12.3 ms"),
+            (4_567_000_000, "4.57 s"),
+            (125_900_000_000, "2 min 05 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(time(ns), text);
+        }
+    }
+}

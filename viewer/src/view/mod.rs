@@ -1,0 +1,23 @@
+//! Runs as people look at them: pictures, terminal text, one HTML page. Pure: each view is a function from a run to
+//! text.
+mod chart;
+mod compare_text;
+mod flame;
+mod palette;
+mod reconcile_text;
+pub mod report;
+mod scale;
+mod summary_text;
+mod svg;
+mod table;
+mod timeline;
+
+pub use chart::{Terminal, chart};
+pub use compare_text::{compare_text, verdicts};
+pub use flame::{Order, flame, folded};
+pub use palette::{Rgb, colour};
+pub use reconcile_text::reconcile_text;
+pub use scale::{Scale, nice_times};
+pub use summary_text::{facts, losses, summary_text};
+pub use table::top_table;
+pub use timeline::timeline_svg;

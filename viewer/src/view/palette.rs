@@ -1,0 +1,105 @@
+//! Which colour stands for what. A category has the same colour in every picture, and so has each well-known phase.
+//!
+//! The colours are told apart with the common kinds of colour blindness (Okabe and Ito's set, extended by greys and
+//! one indigo); in a stack, thin light lines between the bands help as well.
+use std::fmt;
+
+use alloc_timeline::{Dimension, NONE};
+
+use crate::analysis::REST;
+
+/// A colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rgb(pub u8, pub u8, pub u8);
+
+impl fmt::Display for Rgb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
+    }
+}
+
+const BLUE: Rgb = Rgb(0, 114, 178);
+const ORANGE: Rgb = Rgb(230, 159, 0);
+const GREEN: Rgb = Rgb(0, 158, 115);
+const VERMILION: Rgb = Rgb(213, 94, 0);
+const PURPLE: Rgb = Rgb(204, 121, 167);
+const SKY: Rgb = Rgb(86, 180, 233);
+const YELLOW: Rgb = Rgb(240, 228, 66);
+const INDIGO: Rgb = Rgb(90, 79, 160);
+const MID_GREY: Rgb = Rgb(128, 132, 138);
+const LIGHT_GREY: Rgb = Rgb(184, 188, 194);
+const SAND: Rgb = Rgb(216, 206, 188);
+
+/// For names without a colour of their own, in the order of their rank.
+const RANKED: [Rgb; 12] = [
+    ORANGE,
+    BLUE,
+    GREEN,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    INDIGO,
+    Rgb(148, 103, 60),
+    Rgb(120, 190, 170),
+    Rgb(230, 170, 150),
+    Rgb(140, 160, 90),
+];
+
+/// The colour of `name`, the `rank`-th biggest of its dimension.
+pub fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
+    let own = match dimension {
+        _ if name == REST => Some(SAND),
+        _ if name == NONE => Some(LIGHT_GREY),
+        Dimension::Category => category(name),
+        Dimension::Phase => phase(name),
+        Dimension::Layer | Dimension::Op => None,
+    };
+    own.unwrap_or(RANKED[rank % RANKED.len()])
+}
+
+fn category(name: &str) -> Option<Rgb> {
+    Some(match name {
+        "parameter" => BLUE,
+        "buffer" => INDIGO,
+        "gradient" => GREEN,
+        "activation" => ORANGE,
+        "optimizer_state" => PURPLE,
+        "input" => YELLOW,
+        "workspace" => SKY,
+        "metadata" => VERMILION,
+        "runtime" => MID_GREY,
+        "other" => LIGHT_GREY,
+        _ => return None,
+    })
+}
+
+fn phase(name: &str) -> Option<Rgb> {
+    Some(match name {
+        "init" => BLUE,
+        "data" => YELLOW,
+        "forward" | "infer" => ORANGE,
+        "loss" => VERMILION,
+        "backward" => GREEN,
+        "optimizer" => PURPLE,
+        "eval" => SKY,
+        "checkpoint" => INDIGO,
+        "runtime" => MID_GREY,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc_timeline::Category;
+
+    #[test]
+    fn every_category_has_a_colour_that_no_other_has() {
+        let colours: Vec<Rgb> =
+            Category::ALL.iter().map(|category| colour(Dimension::Category, category.name(), 0)).collect();
+        for (index, colour) in colours.iter().enumerate() {
+            assert!(!colours[..index].contains(colour), "{colour} twice");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! One HTML page about one or more runs. It needs nothing but itself: no address outside, styles, pictures and
+//! flamegraph scripts inline. Each flamegraph stands in a frame of its own, so that their scripts cannot meet.
+mod comparison;
+mod page;
+mod run;
+mod tables;
+
+pub use page::report;

@@ -1,0 +1,268 @@
+//! The tables of one run's section.
+use alloc_timeline::{Dimension, NONE, Scope, Snapshot, Step};
+use maud::{Markup, html};
+
+use crate::analysis;
+use crate::model::{Parts, Run, exact, exact_change, share, size, time};
+use crate::view::palette::colour;
+
+/// Rows of a table before the rest is folded away.
+const MOST_ROWS: usize = 10;
+/// Steps shown from the beginning and from the end.
+const MOST_STEPS: usize = 12;
+
+/// A bar from `from` to `from + bytes` of `whole`.
+fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
+    let percent = |part: u64| part as f64 * 100.0 / whole.max(1) as f64;
+    html! {
+        td.track aria-hidden="true" {
+            span style={ "margin-left:" (format!("{:.2}", percent(from))) "%;width:" (format!("{:.2}", percent(bytes))) "%;background:" (fill) } {}
+        }
+    }
+}
+
+fn bytes_cells(bytes: u64, whole: u64) -> Markup {
+    html! { td { (exact(bytes)) } td { (size(bytes)) } td { (share(bytes, whole)) } }
+}
+
+fn named(name: &str, dimension: Dimension) -> String {
+    if name == NONE { format!("no {dimension}") } else { name.to_owned() }
+}
+
+/// The peak by one dimension, with bars.
+pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
+    let parts = run.peak_by(dimension);
+    let live = run.timeline.peak.live_bytes;
+    let most = parts.first().map_or(1, |part| part.1);
+    let rows = |parts: &[(String, u64)], skipped: usize| {
+        html! {
+            tbody {
+                @for (rank, (name, bytes)) in parts.iter().enumerate() {
+                    @let fill = match dimension {
+                        Dimension::Layer | Dimension::Op => "var(--bar)".to_owned(),
+                        _ => colour(dimension, name, rank + skipped).to_string(),
+                    };
+                    tr {
+                        th scope="row" { (named(name, dimension)) }
+                        td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, live)) }
+                        (bar(0, *bytes, most, &fill))
+                    }
+                }
+            }
+        }
+    };
+    let head = html! {
+        thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "share" } th.track scope="col" {} } }
+    };
+    let (first, rest): (&Parts, &[(String, u64)]) = (&parts, parts.get(MOST_ROWS..).unwrap_or_default());
+    html! {
+        table.numbers.bars {
+            caption { "By " (dimension) }
+            (head)
+            (rows(&first[..first.len().min(MOST_ROWS)], 0))
+        }
+        @if !rest.is_empty() {
+            details {
+                summary { (rest.len()) " more, " (size(rest.iter().map(|part| part.1).sum())) }
+                table.numbers.bars { (head) (rows(rest, MOST_ROWS)) }
+            }
+        }
+    }
+}
+
+/// The biggest owners of a table: layer, phase, operator and category together.
+pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Markup {
+    let owners = analysis::owners(snapshot, scopes);
+    let live = snapshot.live_bytes;
+    let widest = owners.first().map_or(1, |owner| owner.bytes);
+    let dash = |name: &str| if name == NONE { "-".to_owned() } else { name.to_owned() };
+    html! {
+        table.numbers.bars {
+            thead {
+                tr {
+                    @for head in ["layer", "phase", "operator", "category"] { th.text scope="col" { (head) } }
+                    th scope="col" { "blocks" } th scope="col" { "bytes" } th scope="col" {} th scope="col" { "share" }
+                    th.track scope="col" {}
+                }
+            }
+            tbody {
+                @for owner in owners.iter().take(most) {
+                    tr {
+                        th scope="row" { (dash(&owner.layer)) }
+                        td.text { (dash(&owner.phase)) } td.text { (dash(&owner.op)) } td.text { (owner.category) }
+                        td { (exact(owner.blocks)) }
+                        (bytes_cells(owner.bytes, live))
+                        (bar(0, owner.bytes, widest, &colour(Dimension::Category, owner.category.name(), 0).to_string()))
+                    }
+                }
+                @if owners.len() > most {
+                    @let rest: u64 = owners[most..].iter().map(|owner| owner.bytes).sum();
+                    tr.rest {
+                        th scope="row" { "rest (" (owners.len() - most) " owners)" }
+                        td.text {} td.text {} td.text {} td {} (bytes_cells(rest, live)) td.track {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The account of the resident set as a waterfall that ends at it.
+pub(super) fn book(run: &Run) -> Markup {
+    let Some(book) = &run.timeline.book else {
+        return html! { p { "The account of the resident set is unavailable: /proc could not be read during this run." } };
+    };
+    // Where each bar begins: at the sum of the lines before, or where a negative line leads back to.
+    let mut sum = 0i128;
+    let mut highest = i128::from(book.rss_bytes);
+    let mut bars = Vec::new();
+    for line in &book.lines {
+        let next = sum + i128::from(line.bytes);
+        bars.push((sum.min(next).max(0), (next - sum).abs()));
+        highest = highest.max(next);
+        sum = next;
+    }
+    let clamp = |value: i128| u64::try_from(value).unwrap_or(0);
+    let peak = run.timeline.peak.live_bytes;
+    html! {
+        table.numbers.bars {
+            caption { "Account of the resident set" }
+            thead { tr { th scope="col" {} th scope="col" { "bytes" } th scope="col" {} th scope="col" { "of RSS" } th.track scope="col" {} } }
+            tbody {
+                @for (line, (from, width)) in book.lines.iter().zip(&bars) {
+                    @let bytes = line.bytes.unsigned_abs();
+                    @let sign = if line.bytes < 0 { "-" } else { "" };
+                    @let fill = if line.name == "unexplained" { "var(--alarm)" } else { "var(--bar)" };
+                    tr {
+                        th scope="row" { (line.name) }
+                        td { (sign) (exact(bytes)) } td { (sign) (size(bytes)) } td { (sign) (share(bytes, book.rss_bytes)) }
+                        (bar(clamp(*from), clamp(*width), clamp(highest), fill))
+                    }
+                }
+            }
+            tfoot { tr { th scope="row" { "= resident set" } (bytes_cells(book.rss_bytes, book.rss_bytes)) (bar(0, book.rss_bytes, clamp(highest), "var(--ink)")) } }
+        }
+        p.dim {
+            "Taken at " (time(book.time_ns)) ", " (time(book.time_ns.abs_diff(run.timeline.peak.time_ns)))
+            " from the peak, with " (exact(book.live_bytes)) " bytes live ("
+            (exact_change(i128::from(book.live_bytes) - i128::from(peak))) " against the peak)."
+        }
+    }
+}
+
+/// The figures from outside the tracker.
+pub(super) fn lanes(run: &Run) -> Markup {
+    let known = |bytes: Option<u64>| bytes.map_or("unavailable".to_owned(), size);
+    html! {
+        @if !run.timeline.lanes.is_empty() {
+            table.numbers {
+                caption { "Figures from outside the tracker" }
+                thead { tr { th scope="col" { "lane" } th scope="col" { "highest" } th scope="col" { "at the peak" } th.text scope="col" { "source" } } }
+                tbody {
+                    @for lane in &run.timeline.lanes {
+                        tr { th scope="row" { (lane.name) } td { (known(lane.peak_bytes)) } td { (known(lane.at_peak_bytes)) } td.text { (lane.source) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The steps; of very many the first and the last.
+pub(super) fn steps(run: &Run) -> Markup {
+    let steps = &run.timeline.steps;
+    let most = steps.iter().map(|step| step.live_bytes).max().unwrap_or(1);
+    let row = |step: &Step| {
+        let mut from = 0;
+        let mut parts: Vec<(&str, u64, u64)> = Vec::new();
+        for category in alloc_timeline::Category::ALL {
+            let bytes = step.by_category.get(category.name()).copied().unwrap_or(0);
+            parts.push((category.name(), from, bytes));
+            from += bytes;
+        }
+        html! {
+            tr {
+                th scope="row" { (step.index) }
+                td { (time(step.start_ns)) } td { (time(step.end_ns.saturating_sub(step.start_ns))) }
+                td { (exact(step.live_bytes)) } td { (size(step.live_bytes)) } td { (time(step.peak_ns)) }
+                td { (size(step.end_live_bytes)) }
+                td.track aria-hidden="true" {
+                    span.stack style={ "width:" (format!("{:.2}", step.live_bytes as f64 * 100.0 / most.max(1) as f64)) "%" } {
+                        @for (name, _, bytes) in parts.iter().filter(|part| part.2 > 0) {
+                            i title={ (name) ": " (size(*bytes)) } style={ "flex:" (bytes) ";background:" (colour(Dimension::Category, name, 0)) } {}
+                        }
+                    }
+                }
+            }
+        }
+    };
+    let hidden = steps.len().saturating_sub(2 * MOST_STEPS);
+    html! {
+        table.numbers.bars {
+            thead {
+                tr {
+                    th scope="col" { "step" } th scope="col" { "began" } th scope="col" { "took" } th scope="col" { "peak bytes" }
+                    th scope="col" {} th scope="col" { "peak at" } th scope="col" { "live at its end" } th.track scope="col" { "by category" }
+                }
+            }
+            tbody {
+                @if hidden == 0 { @for step in steps { (row(step)) } }
+                @else {
+                    @for step in &steps[..MOST_STEPS] { (row(step)) }
+                    tr.rest { th scope="row" { "..." } td colspan="7" { (hidden) " steps between" } }
+                    @for step in &steps[steps.len() - MOST_STEPS..] { (row(step)) }
+                }
+            }
+        }
+    }
+}
+
+/// The own peaks of phases, layers and operators.
+pub(super) fn high_waters(run: &Run) -> Markup {
+    let mut high_waters: Vec<_> = run.timeline.high_waters.iter().collect();
+    high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
+    let most = high_waters.first().map_or(1, |high| high.live_bytes);
+    html! {
+        div.columns {
+            @for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
+                @let lines: Vec<_> = high_waters.iter().filter(|high| high.dimension == dimension).take(MOST_ROWS).collect();
+                @if !lines.is_empty() {
+                    div {
+                        table.numbers.bars {
+                            caption { "Highest of each " (dimension) }
+                            thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "at" } th.track scope="col" {} } }
+                            tbody {
+                                @for high in lines {
+                                    tr {
+                                        th scope="row" { (named(&high.name, dimension)) }
+                                        td title={ (exact(high.live_bytes)) " bytes" } { (size(high.live_bytes)) } td { (time(high.time_ns)) }
+                                        (bar(0, high.live_bytes, most, "var(--bar)"))
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the tracker took for itself.
+pub(super) fn tracker(run: &Run) -> Markup {
+    let tracker = &run.timeline.tracker;
+    let totals = &run.timeline.totals;
+    html! {
+        p {
+            (exact(tracker.overhead_bytes)) " bytes (" (size(tracker.overhead_bytes)) ") of memory, for "
+            (exact(totals.allocations)) " allocations, " (exact(totals.frees)) " frees and "
+            (exact(totals.reallocations)) " reallocations of " (size(totals.allocated_bytes)) " in all."
+        }
+        @if !tracker.overhead.is_empty() {
+            @let parts = { let mut parts: Vec<_> = tracker.overhead.iter().collect(); parts.sort_by_key(|part| std::cmp::Reverse(part.1)); parts };
+            table.numbers {
+                tbody { @for (name, bytes) in parts { tr { th scope="row" { (name) } (bytes_cells(*bytes, tracker.overhead_bytes)) } } }
+            }
+        }
+    }
+}

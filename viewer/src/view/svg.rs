@@ -1,0 +1,100 @@
+//! Just enough SVG to draw with. Text is escaped here and nowhere else.
+use std::fmt::{self, Write};
+
+/// A picture in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Svg {
+    out: String,
+}
+
+impl Svg {
+    /// Opens a picture of that size. `name` is read out by screen readers; `style` is CSS.
+    pub(crate) fn new(width: f64, height: f64, name: &str, style: &str) -> Svg {
+        let mut svg = Svg::default();
+        svg.push(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+             role=\"img\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>{name}</title>\n\
+             <style>{style}</style>\n",
+            w = Num(width),
+            h = Num(height),
+            name = Escaped(name),
+        ));
+        svg
+    }
+
+    /// An element without content: `attributes` as they stand in the file.
+    pub(crate) fn element(&mut self, tag: &str, attributes: impl fmt::Display) {
+        self.push(format_args!("<{tag} {attributes}/>\n"));
+    }
+
+    /// An element that shows `tip` under the mouse.
+    pub(crate) fn with_tip(&mut self, tag: &str, attributes: impl fmt::Display, tip: &str) {
+        self.push(format_args!("<{tag} {attributes}><title>{}</title></{tag}>\n", Escaped(tip)));
+    }
+
+    /// A line of text.
+    pub(crate) fn text(&mut self, x: f64, y: f64, attributes: impl fmt::Display, text: &str) {
+        self.push(format_args!("<text x=\"{}\" y=\"{}\" {attributes}>{}</text>\n", Num(x), Num(y), Escaped(text)));
+    }
+
+    /// The picture's text.
+    pub(crate) fn finish(mut self) -> String {
+        self.out.push_str("</svg>\n");
+        self.out
+    }
+
+    fn push(&mut self, text: fmt::Arguments<'_>) {
+        // Writing into a String cannot fail.
+        let _ = self.out.write_fmt(text);
+    }
+}
+
+/// A coordinate with at most one decimal.
+pub(crate) struct Num(pub(crate) f64);
+
+impl fmt::Display for Num {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0 * 10.0).round() as i64;
+        if tenths % 10 == 0 {
+            return write!(f, "{}", tenths / 10);
+        }
+        let sign = if tenths < 0 { "-" } else { "" };
+        write!(f, "{sign}{}.{}", (tenths / 10).abs(), (tenths % 10).abs())
+    }
+}
+
+/// Text that XML may hold: escaped, and without the control characters that XML forbids.
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '&' => f.write_str("&amp;")?,
+                '"' => f.write_str("&quot;")?,
+                '\n' | '\t' => f.write_char(character)?,
+                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char('\u{fffd}')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_short() {
+        let text = |value: f64| Num(value).to_string();
+        assert_eq!([text(1.0), text(1.25), text(-0.04), text(-0.5)], ["1", "1.3", "0", "-0.5"]);
+    }
+
+    #[test]
+    fn text_cannot_break_out() {
+        assert_eq!(Escaped("a<b>&\"\u{1}").to_string(), "a&lt;b&gt;&amp;&quot;\u{fffd}");
+    }
+}
