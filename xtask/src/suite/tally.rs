@@ -1,0 +1,189 @@
+//! Counts tests from what the test programs print.
+//!
+//! ```text
+//!  running 2 tests                     a program announces itself
+//!  test ring::wraps ... ok
+//!  successes:                          what passing tests printed: not repeated, but for SKIPPED lines
+//!  failures:                           what failing tests printed: repeated
+//!  test result: ok. 2 passed; ...      a program sums up; one that dies never gets here
+//! ```
+
+use std::collections::BTreeSet;
+
+/// Whether a line is repeated to the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// It is.
+    Aloud,
+    /// It is noise.
+    Silent,
+}
+
+/// The counts so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    failures: Vec<String>,
+    skipped: BTreeSet<String>,
+    /// The program that is running: the tests that it announced, and those that have passed.
+    running: Option<(u64, u64)>,
+    inside_successes: bool,
+}
+
+/// The end of the story.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Skipped and failed tests, each on a line.
+    pub details: Vec<String>,
+    /// `N passed, M failed`, and `, K skipped` when there are any.
+    pub line: String,
+    /// Whether all is green.
+    pub good: bool,
+}
+
+impl Tally {
+    /// Takes the next line of the test programs' output.
+    pub fn hear(&mut self, line: &str) -> Word {
+        if let Some(skipped) = line.trim_start().strip_prefix("SKIPPED:") {
+            self.skipped.insert(format!("SKIPPED:{skipped}"));
+            return Word::Silent;
+        }
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            self.take_result(counts);
+        } else if let Some(announced) = line.strip_prefix("running ").and_then(announced) {
+            self.bury();
+            self.running = Some((announced, 0));
+        } else if line == "successes:" {
+            self.inside_successes = true;
+        } else if line == "failures:" {
+            self.inside_successes = false;
+        } else if !self.inside_successes {
+            self.take_test(line);
+        }
+        if self.inside_successes { Word::Silent } else { Word::Aloud }
+    }
+
+    fn take_result(&mut self, counts: &str) {
+        self.inside_successes = false;
+        self.running = None;
+        self.passed += count(counts, "passed");
+        self.failed += count(counts, "failed");
+        self.ignored += count(counts, "ignored");
+    }
+
+    fn take_test(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix("test ") else { return };
+        if rest.ends_with("... ok") {
+            if let Some((_, passed)) = &mut self.running {
+                *passed += 1;
+            }
+        } else if let Some(name) = rest.strip_suffix(" ... FAILED") {
+            self.failures.push(name.to_owned());
+        }
+    }
+
+    /// A program that announced tests and never summed up has died: what it did not pass has failed.
+    fn bury(&mut self) {
+        self.inside_successes = false;
+        if let Some((announced, passed)) = self.running.take() {
+            let lost = announced.saturating_sub(passed).max(1);
+            self.passed += passed;
+            self.failed += lost;
+            self.failures.push(format!("a test program ended before its time; tests without an answer: {lost}"));
+        }
+    }
+
+    /// Ends the counting; `all_well` is cargo's own opinion.
+    pub fn verdict(mut self, all_well: bool) -> Verdict {
+        self.bury();
+        if !all_well && self.failed == 0 {
+            self.failed = 1;
+            self.failures.push("cargo test failed without a failed test: see its message above".to_owned());
+        }
+        let failures = self.failures.iter().map(|name| format!("FAILED: {name}"));
+        let details = self.skipped.iter().cloned().chain(failures).collect();
+        let mut line = format!("{} passed, {} failed", self.passed, self.failed);
+        if self.ignored > 0 {
+            line.push_str(&format!(", {} skipped", self.ignored));
+        }
+        Verdict { details, line, good: self.failed == 0 }
+    }
+}
+
+/// `12 tests` or `1 test`
+fn announced(rest: &str) -> Option<u64> {
+    let (number, noun) = rest.split_once(' ')?;
+    noun.starts_with("test").then(|| number.parse().ok())?
+}
+
+/// The number before `word` in `ok. 5 passed; 0 failed; 1 ignored; ...`
+fn count(counts: &str, word: &str) -> u64 {
+    let parts = counts.split([';', '.']).map(str::trim);
+    parts.filter_map(|part| part.strip_suffix(word)?.trim().parse::<u64>().ok()).next().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(output: &str, all_well: bool) -> Verdict {
+        let mut tally = Tally::default();
+        output.lines().for_each(|line| {
+            tally.hear(line);
+        });
+        tally.verdict(all_well)
+    }
+
+    #[test]
+    fn the_results_of_all_programs_are_summed() {
+        let output = "running 2 tests\ntest a ... ok\ntest b ... ok\n\
+                      test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+                      running 3 tests\ntest c ... ok\ntest d ... FAILED\ntest e ... ignored\n\
+                      test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s\n";
+        let expected =
+            Verdict { details: vec!["FAILED: d".into()], line: "3 passed, 1 failed, 1 skipped".into(), good: false };
+        assert_eq!(told(output, false), expected);
+    }
+
+    #[test]
+    fn a_green_run_says_so_without_more() {
+        let output = "running 1 test\ntest a ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\n";
+        assert_eq!(told(output, true), Verdict { details: vec![], line: "1 passed, 0 failed".into(), good: true });
+    }
+
+    #[test]
+    fn a_program_that_dies_counts_its_unanswered_tests_as_failed() {
+        let output =
+            "running 4 tests\ntest a ... ok\nrunning 1 test\ntest b ... ok\ntest result: ok. 1 passed; 0 failed;\n";
+        let verdict = told(output, false);
+        assert_eq!(verdict.line, "2 passed, 3 failed");
+        assert_eq!(verdict.details, ["FAILED: a test program ended before its time; tests without an answer: 3"]);
+    }
+
+    #[test]
+    fn a_failure_that_no_test_explains_is_still_red() {
+        let verdict = told("", false);
+        assert_eq!((verdict.line.as_str(), verdict.good), ("0 passed, 1 failed", false));
+    }
+
+    #[test]
+    fn what_passing_tests_print_is_silent_but_for_what_they_skip() {
+        let mut tally = Tally::default();
+        for (line, word) in [
+            ("running 2 tests", Word::Aloud),
+            ("test a ... ok", Word::Aloud),
+            ("successes:", Word::Silent),
+            ("---- a stdout ----", Word::Silent),
+            ("SKIPPED: cgroup: not writable", Word::Silent),
+            ("test x ... ok", Word::Silent),
+            ("failures:", Word::Aloud),
+            ("why it failed", Word::Aloud),
+            ("test result: FAILED. 1 passed; 1 failed; 0 ignored", Word::Aloud),
+        ] {
+            assert_eq!(tally.hear(line), word, "{line}");
+        }
+        assert_eq!(tally.verdict(false).details, ["SKIPPED: cgroup: not writable"]);
+    }
+}
