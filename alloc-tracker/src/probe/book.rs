@@ -1,138 +1,157 @@
 //! The book: the resident set as a sum, from what the program asked for down to what nobody explains.
 //!
-//! Every resident page of `/proc/self/smaps` lies in a mapping of one kind: a mapped file, a stack, the tracker's, the
-//! zero-initialised data of a file, a mapping of the allocator, or something else. The allocator's mappings are those in
-//! which a tag shows a live block. What is resident in them and in no live block is the allocator's own: free pages,
-//! the rest of half-filled pages, its tables. What lies in mappings of no known kind is named `unexplained`.
+//! ```text
+//! RSS = RssAnon + RssFile + RssShmem                                     (/proc/self/status)
+//!     = libraries and mapped files   RssFile + RssShmem + pages of files that the process has written
+//!     + stacks, zero-initialised data                                    (the survey of /proc/self/smaps)
+//!     + tracker                      its own mappings, tables and heap   (/proc/self/pagemap)
+//!     + live bytes - their untouched pages                               (the ledger; the survey)
+//!     + rest:  up to what jemalloc says it holds beyond its live blocks: the allocator's own;
+//!              what is above that: unexplained
+//! ```
 //!
-//! The pages are counted while the program runs on. A book whose live bytes moved by more than 1 part in
-//! [`STEADY`] meanwhile says so, and is replaced by a steadier one.
+//! A survey walks all pages and takes tens of milliseconds for a large process, so it is made seldom and its latest
+//! result stands; the other readings take some hundred microseconds and are made together, near the peak. Where the rest
+//! is below zero, that many bytes of live blocks cannot be resident: more pages are untouched than the survey saw.
 use std::sync::atomic::Ordering;
 
 use alloc_timeline::{Book, BookLine};
 
-use super::cost;
 use super::resident::Pagemap;
 use super::smaps::{self, Mapping};
-use super::status::page_bytes;
+use super::status::{kib_field, page_bytes};
+use super::{cost, jemalloc};
 use crate::ledger::pool;
 use crate::sys;
 use crate::tag::shadow;
 
-/// See the module's description.
-pub const STEADY: u64 = 256;
 /// Untouched pages are looked for in blocks of at least this many bytes.
 const LARGE_BLOCK: usize = 64 * 1024;
 
-/// Resident bytes by kind of mapping.
+/// What changes slowly and is dear to find out: resident bytes by kind of mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Kinds {
-    files: u64,
+pub struct Survey {
+    /// Pages of mapped files that the process has written and thereby made its own.
+    written_files: u64,
     stacks: u64,
-    tracker: u64,
     /// Anonymous memory directly behind a file's mapping: its zero-initialised data.
     data: u64,
-    heap: u64,
-    unknown: u64,
+    /// Bytes of large live blocks that nobody has touched.
+    untouched: u64,
 }
 
-/// Takes the book; `live` gives live and requested bytes of the moment. Tells as well whether the live bytes kept
-/// still meanwhile.
-pub fn take(time_ns: u64, live: impl Fn() -> (u64, u64)) -> Option<(Book, bool)> {
-    let (before, _) = live();
-    let mappings = smaps::read()?;
-    let pagemap = Pagemap::open()?;
-    let stacks: Vec<usize> = pool::live_slots().map(|slot| slot.stack_address.load(Ordering::Relaxed)).collect();
-    let tracker: Vec<(usize, usize)> = sys::mappings().collect();
-    let (live, requested) = live();
-    let mut untouched = 0;
-    let kinds = classify(&mappings, &stacks, &tracker, |mapping| {
-        let census = census(mapping, &pagemap);
-        untouched += census.map_or(0, |untouched| untouched);
-        census.is_some()
-    });
-    let tables = cost::tables_resident(&pagemap);
-    let tracker_heap = cost::heap();
-    let signed = |bytes: u64| bytes as i64;
-    let touched = signed(live) - signed(untouched);
-    let lines = [
-        ("requested by the program", signed(requested)),
-        ("rounding to size classes", signed(live) - signed(requested)),
-        ("untouched pages of live blocks", -signed(untouched)),
-        ("allocator: free pages and tables", signed(kinds.heap) - touched - signed(tracker_heap)),
-        ("tracker", signed(kinds.tracker + tables + tracker_heap)),
-        ("libraries and mapped files", signed(kinds.files)),
-        ("zero-initialised data", signed(kinds.data) - signed(tables)),
-        ("stacks", signed(kinds.stacks)),
-        ("unexplained", signed(kinds.unknown)),
-    ];
-    let lines: Vec<BookLine> =
-        lines.into_iter().map(|(name, bytes)| BookLine { name: name.to_owned(), bytes }).collect();
-    let rss_bytes = mappings.iter().map(|mapping| mapping.rss).sum();
-    let steady = live.abs_diff(before) <= live / STEADY;
-    Some((Book { time_ns, live_bytes: live, rss_bytes, lines }, steady))
+impl Survey {
+    /// Walks all mappings. `None` when the kernel does not tell.
+    pub fn make() -> Option<Self> {
+        let mappings = smaps::read()?;
+        let pagemap = Pagemap::open()?;
+        let stacks: Vec<usize> = pool::live_slots().map(|slot| slot.stack_address.load(Ordering::Relaxed)).collect();
+        let tracker: Vec<(usize, usize)> = sys::mappings().collect();
+        Some(survey(&mappings, &stacks, &tracker, |mapping| untouched(mapping, &pagemap)))
+    }
 }
 
-/// Looks for tags in `mapping`: `None` when there is none, else the bytes of large blocks in it that nobody touched.
-fn census(mapping: &Mapping, pagemap: &Pagemap) -> Option<u64> {
+fn survey(
+    mappings: &[Mapping],
+    stacks: &[usize],
+    tracker: &[(usize, usize)],
+    untouched: impl Fn(&Mapping) -> u64,
+) -> Survey {
+    let mut survey = Survey::default();
+    let mut file_end = 0;
+    for mapping in mappings {
+        let holds = |address: &usize| (mapping.start..mapping.end).contains(address);
+        let overlaps = |&(start, end): &(usize, usize)| start < mapping.end && mapping.start < end;
+        if mapping.name.starts_with('/') {
+            file_end = mapping.end;
+            survey.written_files += mapping.anonymous;
+        } else if mapping.name.starts_with("[stack") || stacks.iter().any(holds) {
+            survey.stacks += mapping.rss;
+        } else if mapping.start == file_end && mapping.name.is_empty() {
+            survey.data += mapping.rss;
+        } else if !tracker.iter().any(overlaps) {
+            survey.untouched += untouched(mapping);
+        }
+    }
+    survey
+}
+
+/// Bytes of large live blocks in `mapping` that nobody has touched.
+fn untouched(mapping: &Mapping, pagemap: &Pagemap) -> u64 {
     let entries_per_page = page_bytes() as usize / size_of::<u16>();
-    let mut seen = false;
     let mut untouched = 0;
     for (address, entries) in shadow::entries(mapping.start, mapping.end) {
         let mut index = 0;
         while index < entries.len() {
             // Entries that nobody has written lie in pages that are not there: do not make them resident by looking.
             let piece = entries_per_page - (entries[index..].as_ptr().addr() / size_of::<u16>()) % entries_per_page;
-            let piece = &entries[index..entries.len().min(index + piece)];
-            let range = piece.as_ptr_range();
-            if pagemap.resident(range.start.addr(), range.end.addr()) > 0 {
-                for offset in 0..piece.len() {
-                    if piece[offset].load(Ordering::Relaxed) == 0 {
-                        continue;
-                    }
-                    seen = true;
-                    if let Some(bytes) = shadow::large(&entries[index + offset..])
-                        && bytes >= LARGE_BLOCK
-                    {
-                        let start = address + (index + offset) * 16;
-                        let end = (start + bytes).min(mapping.end);
-                        untouched += ((end - start) as u64).saturating_sub(pagemap.resident(start, end));
-                    }
+            let piece = index..entries.len().min(index + piece);
+            let range = entries[piece.clone()].as_ptr_range();
+            let present = pagemap.resident(range.start.addr(), range.end.addr()) > 0;
+            for offset in piece.clone().filter(|_| present) {
+                if let Some(bytes) = shadow::large(&entries[offset..])
+                    && bytes >= LARGE_BLOCK
+                {
+                    let start = address + offset * 16;
+                    let end = (start + bytes).min(mapping.end);
+                    untouched += ((end - start) as u64).saturating_sub(pagemap.resident(start, end));
                 }
             }
-            index += piece.len();
+            index = piece.end;
         }
     }
-    seen.then_some(untouched)
+    untouched
 }
 
-fn classify(
-    mappings: &[Mapping],
-    stacks: &[usize],
-    tracker: &[(usize, usize)],
-    mut holds_blocks: impl FnMut(&Mapping) -> bool,
-) -> Kinds {
-    let mut kinds = Kinds::default();
-    let mut file_end = 0;
-    for mapping in mappings {
-        let holds = |address: &usize| (mapping.start..mapping.end).contains(address);
-        let kind = if mapping.name.starts_with('/') {
-            file_end = mapping.end;
-            &mut kinds.files
-        } else if mapping.name.starts_with("[stack") || stacks.iter().any(holds) {
-            &mut kinds.stacks
-        } else if tracker.iter().any(|&(start, end)| start < mapping.end && mapping.start < end) {
-            &mut kinds.tracker
-        } else if mapping.start == file_end && mapping.name.is_empty() {
-            &mut kinds.data
-        } else if holds_blocks(mapping) {
-            &mut kinds.heap
-        } else {
-            &mut kinds.unknown
-        };
-        *kind += mapping.rss;
-    }
-    kinds
+/// What is read at one instant, all in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Readings {
+    anonymous: u64,
+    files: u64,
+    tracker_mappings: u64,
+    tracker_tables: u64,
+    tracker_heap: u64,
+    /// What jemalloc holds beyond what it has handed out: free pages, rounding to pages, its own tables.
+    allocator: u64,
+}
+
+/// Takes the book of this instant; `live` and `requested` bytes are the ledger's.
+pub fn take(survey: &Survey, time_ns: u64, live: u64, requested: u64) -> Option<Book> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let (allocated, resident) = jemalloc::allocated_and_resident()?;
+    let pagemap = Pagemap::open()?;
+    let readings = Readings {
+        anonymous: kib_field(&status, "RssAnon")?,
+        files: kib_field(&status, "RssFile")? + kib_field(&status, "RssShmem")?,
+        tracker_mappings: sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum(),
+        tracker_tables: cost::tables_resident(&pagemap),
+        tracker_heap: cost::heap(),
+        allocator: resident.saturating_sub(allocated),
+    };
+    Some(balance(survey, &readings, time_ns, live, requested))
+}
+
+fn balance(survey: &Survey, readings: &Readings, time_ns: u64, live: u64, requested: u64) -> Book {
+    let signed = |bytes: u64| bytes as i64;
+    let tracker = readings.tracker_mappings + readings.tracker_tables + readings.tracker_heap;
+    let data = survey.data.saturating_sub(readings.tracker_tables);
+    let known = tracker + survey.written_files + survey.stacks + data + live;
+    let rest = signed(readings.anonymous) - signed(known) + signed(survey.untouched);
+    let unseen = (-rest).max(0);
+    let allocator = rest.clamp(0, signed(readings.allocator));
+    let lines = [
+        ("requested by the program", signed(requested)),
+        ("rounding to size classes", signed(live) - signed(requested)),
+        ("untouched pages of live blocks", -signed(survey.untouched) - unseen),
+        ("allocator: free pages and tables", allocator),
+        ("tracker", signed(tracker)),
+        ("libraries and mapped files", signed(readings.files + survey.written_files)),
+        ("zero-initialised data", signed(data)),
+        ("stacks", signed(survey.stacks)),
+        ("unexplained", rest + unseen - allocator),
+    ];
+    let lines = lines.into_iter().map(|(name, bytes)| BookLine { name: name.to_owned(), bytes }).collect();
+    Book { time_ns, live_bytes: live, rss_bytes: readings.anonymous + readings.files, lines }
 }
 
 #[cfg(test)]
@@ -141,18 +160,46 @@ mod tests {
 
     #[test]
     fn every_mapping_has_one_kind() {
-        let mapping = |start, end, name: &str, rss| Mapping { start, end, name: name.to_owned(), rss };
+        let mapping = |start, end, name: &str, rss| Mapping { start, end, name: name.to_owned(), rss, anonymous: rss };
         let mappings = [
             mapping(0x1000, 0x2000, "/bin/a", 1),
             mapping(0x2000, 0x3000, "", 10),
             mapping(0x5000, 0x6000, "", 100),
             mapping(0x7000, 0x8000, "", 1_000),
             mapping(0x9000, 0xa000, "", 10_000),
-            mapping(0xa000, 0xa800, "", 1_000_000),
             mapping(0xb000, 0xc000, "[stack]", 100_000),
         ];
-        let kinds = classify(&mappings, &[0x7abc], &[(0x5000, 0x5800)], |mapping| mapping.start == 0x9000);
-        let expected = Kinds { files: 1, data: 10, tracker: 100, stacks: 101_000, heap: 10_000, unknown: 1_000_000 };
-        assert_eq!(kinds, expected);
+        // 0x5000 is the tracker's, 0x7abc a thread's stack pointer; blocks of 5 untouched bytes lie in 0x9000 alone.
+        let found = survey(&mappings, &[0x7abc], &[(0x5000, 0x5800)], |mapping| {
+            assert_eq!(mapping.start, 0x9000);
+            5
+        });
+        assert_eq!(found, Survey { written_files: 1, stacks: 101_000, data: 10, untouched: 5 });
+    }
+
+    fn line(book: &Book, name: &str) -> i64 {
+        book.lines.iter().find(|line| line.name == name).expect("the line").bytes
+    }
+
+    #[test]
+    fn what_the_allocator_does_not_claim_is_unexplained() {
+        let survey = Survey { written_files: 3, stacks: 5, data: 20, untouched: 0 };
+        let readings = Readings { anonymous: 1_000, files: 100, tracker_tables: 10, allocator: 60, ..Default::default() };
+        // Known: tables 10, written files 3, stacks 5, other data 10, live 900: 928 of 1,000. The rest is 72; jemalloc
+        // claims 60 of it.
+        let book = balance(&survey, &readings, 0, 900, 890);
+        assert_eq!(line(&book, "allocator: free pages and tables"), 60);
+        assert_eq!(line(&book, "unexplained"), 12);
+        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), book.rss_bytes as i64);
+    }
+
+    #[test]
+    fn live_bytes_beyond_the_resident_set_are_untouched() {
+        let readings = Readings { anonymous: 700, allocator: 50, ..Default::default() };
+        let book = balance(&Survey { untouched: 100, ..Survey::default() }, &readings, 0, 900, 900);
+        // 900 live less 100 that the survey saw untouched leaves 800, and 700 are resident: another 100.
+        assert_eq!(line(&book, "untouched pages of live blocks"), -200);
+        assert_eq!(line(&book, "unexplained"), 0);
+        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), 700);
     }
 }

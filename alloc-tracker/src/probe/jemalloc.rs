@@ -20,6 +20,12 @@ pub fn read() -> Vec<(String, Option<u64>)> {
     known.map(|(name, bytes)| (name.to_owned(), bytes.ok().map(|bytes| bytes as u64))).into()
 }
 
+/// Allocated and resident bytes of this moment.
+pub fn allocated_and_resident() -> Option<(u64, u64)> {
+    epoch::advance().ok()?;
+    Some((stats::allocated::read().ok()? as u64, stats::resident::read().ok()? as u64))
+}
+
 /// The allocator and its settings as the file has them.
 pub fn allocator() -> Allocator {
     let mut config = BTreeMap::new();

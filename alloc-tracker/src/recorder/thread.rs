@@ -17,7 +17,7 @@ use crate::scope::as_tracker;
 use crate::sys;
 use crate::tag::scope::{self, ScopeId};
 
-/// A tick gets a book of its own when its live bytes are above the last book's by 1 part in this.
+/// A tick gets a book of its own when its live bytes are not below the last book's by more than 1 part in this.
 const BOOK_STEP: u64 = 256;
 /// Peaks, counts and lanes go into the log this often, in ticks; samples on every tick.
 const SUMMARY_TICKS: u64 = 10;
@@ -46,7 +46,8 @@ struct Desk {
     scopes: usize,
     peak_event: (u64, i64),
     book: Option<Book>,
-    book_is_steady: bool,
+    survey: probe::book::Survey,
+    next_survey_ns: u64,
     rss: Vec<(u64, u64)>,
 }
 
@@ -66,7 +67,8 @@ impl Recorder {
             scopes: 0,
             peak_event: (0, -1),
             book: None,
-            book_is_steady: false,
+            survey: probe::book::Survey::default(),
+            next_survey_ns: 0,
             rss: Vec::new(),
         };
         first.into_iter().for_each(|record| desk.output.record(record));
@@ -179,11 +181,10 @@ impl Desk {
             self.shifted(Record::Peak(snapshot));
             self.peak_event = peak;
         }
-        // The nearer a tick is to the peak, the better its book: one for every tick that is well above the last, and
-        // another near the top when the last one was taken while the live bytes moved.
+        // The nearer to the peak, the better the book: one for every tick that is about as high as any before it.
         let booked = self.book.as_ref().map_or(0, |book| book.live_bytes);
-        let again = !self.book_is_steady && live > booked - booked / BOOK_STEP;
-        if live > booked + booked / BOOK_STEP || again {
+        if live >= booked - booked / BOOK_STEP {
+            self.survey();
             self.take_book();
         }
         if let Some((mut waters, totals)) = summary {
@@ -222,15 +223,25 @@ impl Desk {
         self.scopes = count;
     }
 
+    /// Looks at the mappings again, unless that was done so lately that it would cost more than 2 % of the time.
+    fn survey(&mut self) {
+        let began = sys::now_ns();
+        if began < self.next_survey_ns {
+            return;
+        }
+        self.survey = probe::book::Survey::make().unwrap_or(self.survey);
+        let end = sys::now_ns();
+        self.next_survey_ns = end + 50 * (end - began);
+    }
+
     fn take_book(&mut self) {
-        let live = || {
-            let snapshot = state::work(|state| state.as_ref().map(|replay| replay.snapshot_now(0)));
-            snapshot.map_or((0, 0), |snapshot| (snapshot.live_bytes, snapshot.requested_bytes))
-        };
+        let live = state::work(|state| {
+            let snapshot = state.as_ref()?.snapshot_now(0);
+            Some((snapshot.live_bytes, snapshot.requested_bytes))
+        });
+        let Some((live, requested)) = live else { return };
         let time_ns = self.since_start(sys::now_ns());
-        let Some((book, steady)) = probe::book::take(time_ns, live) else { return };
-        if steady || !self.book_is_steady {
-            self.book_is_steady = steady;
+        if let Some(book) = probe::book::take(&self.survey, time_ns, live, requested) {
             self.book = Some(book.clone());
             self.output.record(Record::Book(book));
         }

@@ -78,7 +78,9 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Timeline, LoadError> {
     }
     let claim: Claim = match serde_json::from_slice(bytes) {
         Ok(claim) => claim,
-        Err(error) if error.is_eof() => return Err(LoadError::Truncated { path, bytes: bytes.len() as u64 }),
+        Err(error) if error.is_eof() || cut_short(bytes) => {
+            return Err(LoadError::Truncated { path, bytes: bytes.len() as u64 });
+        }
         Err(error) => return Err(LoadError::NotATimeline { path, reason: error.to_string() }),
     };
     match claim.format.as_deref() {
@@ -103,6 +105,12 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Timeline, LoadError> {
         }
         _ => Err(LoadError::NotATimeline { path, reason: "its \"format_version\" is missing or 0".to_owned() }),
     }
+}
+
+/// Whether `bytes` begin as an object and do not end as one.
+fn cut_short(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii();
+    text.starts_with(b"{") && !text.ends_with(b"}")
 }
 
 /// The first contradiction among the numbers of a timeline, if there is one.
