@@ -28,6 +28,7 @@
 pub mod door;
 mod event;
 mod ledger;
+mod mode;
 mod probe;
 mod recorder;
 mod scope;

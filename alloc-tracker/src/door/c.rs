@@ -2,8 +2,8 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use super::mode::{Mode, mode};
 use super::{backend, cold, hot, resize};
+use crate::mode::{Mode, mode};
 use crate::tag::shadow;
 
 fn set_errno(code: c_int) {

@@ -1,11 +1,11 @@
 //! The other ways: large blocks, odd alignments, tiny blocks on their way out, threads without a slot, strangers.
 use super::backend;
 use super::hot;
-use super::mode::{Mode, mode};
 use crate::event::{Event, Kind};
 use crate::ledger::slot::{DEFAULT_SCOPE, Slot, bump};
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
+use crate::mode::{Mode, mode};
 use crate::sys::next_free;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::scope::{ScopeId, TRACKER};
@@ -106,7 +106,8 @@ pub fn add(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
     bump(&entry.allocations, counts.allocations);
     bump(&entry.frees, counts.frees);
     bump(&entry.moved_in, counts.moved_in);
-    if slot.strays(counts.live()) {
+    let live = counts.live();
+    if slot.strays_up(live) || slot.strays_down(0) {
         slot.publish();
     }
 }

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use alloc_timeline::Category;
 
 use super::cold::{self, Tag};
-use super::mode::{Mode, mode};
 use super::resize;
 use crate::event::{Event, Kind};
 use crate::ledger::slot::Slot;
 use crate::ledger::{pool, publish};
+use crate::mode::{Mode, mode};
 use crate::tag::scope::{ScopeId, TRACKER};
 use crate::tag::shadow::{self, IDENTIFIED, Place, TINY};
 

@@ -14,6 +14,5 @@ pub mod c;
 pub(crate) mod cold;
 pub(crate) mod hot;
 pub(crate) mod label;
-pub(crate) mod mode;
 pub(crate) mod resize;
 pub(crate) mod rust;

@@ -6,12 +6,12 @@
 use std::sync::atomic::Ordering;
 
 use super::cold::{self, Tag};
-use super::mode::{Mode, mode};
 use super::{backend, hot};
 use crate::event::{Event, Kind};
 use crate::ledger::slot::Slot;
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
+use crate::mode::{Mode, mode};
 use crate::sys::next_realloc;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::shadow::{self, IDENTIFIED, Place};

@@ -27,10 +27,10 @@ impl Tracker {
     }
 }
 
-/// jemalloc aligns a block of n bytes to 16, and to 8 when n is at most 8.
+/// jemalloc aligns a block of at most 8 bytes to 8, and every larger one to 16.
 #[inline(always)]
 fn natural(layout: &Layout) -> bool {
-    layout.align() <= 16 && layout.align() <= layout.size()
+    layout.align() <= 8 || layout.align() == 16 && layout.size() > 8
 }
 
 // SAFETY: blocks come from jemalloc with the layout's size and at least its alignment, stay where they are until freed
@@ -66,7 +66,7 @@ unsafe impl GlobalAlloc for Tracker {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let plain = natural(&layout) && layout.align() <= size;
+        let plain = natural(&layout) && (layout.align() <= 8 || size > 8);
         // SAFETY: the caller gives a live block of this allocator and a size that is not 0.
         unsafe {
             match plain.then(|| resize::resize_small(block, size)).flatten() {

@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::slot::{DEFAULT_SCOPE, Slot};
+use crate::mode::{Mode, mode};
 use crate::sys;
 
 const SLOTS_PER_BLOCK: usize = 64;
@@ -43,7 +44,7 @@ pub fn acquire() -> Option<&'static Slot> {
     if let Some(slot) = unsafe { current().as_ref() } {
         return Some(slot);
     }
-    if BUSY.with(Cell::get) {
+    if BUSY.with(Cell::get) || mode() == Mode::Off {
         return None;
     }
     BUSY.with(|busy| busy.set(true));

@@ -13,7 +13,7 @@ pub const ENTRIES: usize = 128;
 /// How deep scopes may nest before further ones are counted but not entered.
 pub const STACK: usize = 256;
 /// The most by which one thread's unpublished balance may stray from zero, in bytes.
-pub const BALANCE_LIMIT: i64 = 32 * 1024;
+pub const BALANCE_LIMIT: i64 = 64 * 1024;
 /// The scope number of an unused entry.
 const UNUSED: u16 = MAX_SCOPES as u16;
 
@@ -68,8 +68,9 @@ impl Entry {
 /// One thread's part of the ledger.
 #[repr(C, align(64))]
 pub struct Slot {
-    /// Bytes allocated less bytes freed since the last publication.
-    pub balance: AtomicI64,
+    /// [`BALANCE_LIMIT`] less the bytes allocated, plus the bytes freed since the last publication: how much may still be
+    /// allocated before the next.
+    headroom: AtomicI64,
     /// The entry of the active scope.
     current: AtomicPtr<Entry>,
     /// Which call of an outermost operator is running on this thread; 0 when none is.
@@ -94,13 +95,15 @@ pub struct Slot {
     pub next_free: AtomicU32,
     /// Scope and serial of each entered scope.
     pub stack: [(AtomicU16, AtomicU32); STACK],
+    /// Which entries are not `UNUSED`, a bit each.
+    used: [AtomicU64; ENTRIES / 64],
     entries: [Entry; ENTRIES],
 }
 
 impl Slot {
     /// Makes a slot out of zeroed or formerly used memory.
     pub fn prepare(&self, scope: ScopeId) {
-        self.balance.store(0, Ordering::Relaxed);
+        self.headroom.store(BALANCE_LIMIT, Ordering::Relaxed);
         self.op_call.store(0, Ordering::Relaxed);
         self.in_ring.store(0, Ordering::Relaxed);
         self.storage.store(0, Ordering::Relaxed);
@@ -109,6 +112,7 @@ impl Slot {
             entry.scope.store(UNUSED, Ordering::Relaxed);
             entry.clear();
         }
+        self.used.iter().for_each(|used| used.store(0, Ordering::Relaxed));
         self.select(scope);
     }
 
@@ -137,10 +141,16 @@ impl Slot {
         self.current.store(std::ptr::from_ref(entry).cast_mut(), Ordering::Relaxed);
     }
 
+    /// The entry in which `scope` is found if it was not pushed aside.
+    #[inline(always)]
+    pub fn likely_entry(&self, scope: ScopeId) -> &Entry {
+        &self.entries[usize::from(scope) % ENTRIES]
+    }
+
     /// The counters of `scope` for a free; publishes another scope's to make room where necessary.
     #[inline(always)]
     pub fn entry(&self, scope: ScopeId) -> &Entry {
-        let entry = &self.entries[usize::from(scope) % ENTRIES];
+        let entry = self.likely_entry(scope);
         if entry.scope.load(Ordering::Relaxed) == scope { entry } else { self.entry_cold(scope) }
     }
 
@@ -165,6 +175,9 @@ impl Slot {
         let counts = self.take(entry);
         let former = entry.scope.load(Ordering::Relaxed);
         entry.scope.store(scope, Ordering::Relaxed);
+        let index = if std::ptr::eq(*entry, places[0]) { first } else { first ^ 1 };
+        let used = &self.used[index / 64];
+        used.store(used.load(Ordering::Relaxed) | 1 << (index % 64), Ordering::Relaxed);
         if let Some(counts) = counts {
             publish::delta(Some(self), former, &counts);
         }
@@ -178,25 +191,38 @@ impl Slot {
             return None;
         }
         entry.clear();
-        let balance = self.balance.load(Ordering::Relaxed);
-        self.balance.store(balance.wrapping_sub(counts.live()), Ordering::Relaxed);
+        let headroom = self.headroom.load(Ordering::Relaxed);
+        self.headroom.store(headroom.wrapping_add(counts.live()), Ordering::Relaxed);
         Some(counts)
     }
 
-    /// Adds `bytes` to the balance; true when it has strayed too far.
+    /// Notes that `bytes` were allocated; true when the balance has strayed too far.
     #[inline(always)]
-    pub fn strays(&self, bytes: i64) -> bool {
-        let balance = self.balance.load(Ordering::Relaxed).wrapping_add(bytes);
-        self.balance.store(balance, Ordering::Relaxed);
-        balance.wrapping_add(BALANCE_LIMIT) as u64 > 2 * BALANCE_LIMIT as u64
+    pub fn strays_up(&self, bytes: i64) -> bool {
+        let headroom = self.headroom.load(Ordering::Relaxed).wrapping_sub(bytes);
+        self.headroom.store(headroom, Ordering::Relaxed);
+        headroom < 0
+    }
+
+    /// Notes that `bytes` were freed; true when the balance has strayed too far.
+    #[inline(always)]
+    pub fn strays_down(&self, bytes: i64) -> bool {
+        let headroom = self.headroom.load(Ordering::Relaxed).wrapping_add(bytes);
+        self.headroom.store(headroom, Ordering::Relaxed);
+        headroom > 2 * BALANCE_LIMIT
     }
 
     /// Publishes all counters of this thread. Only the owner may call it.
     #[cold]
     pub fn publish(&self) {
-        for entry in &self.entries {
-            if let Some(counts) = self.take(entry) {
-                publish::delta(Some(self), entry.scope.load(Ordering::Relaxed), &counts);
+        for (word, used) in self.used.iter().enumerate() {
+            let mut left = used.load(Ordering::Relaxed);
+            while left != 0 {
+                let entry = &self.entries[word * 64 + left.trailing_zeros() as usize];
+                left &= left - 1;
+                if let Some(counts) = self.take(entry) {
+                    publish::delta(Some(self), entry.scope.load(Ordering::Relaxed), &counts);
+                }
             }
         }
     }

@@ -184,7 +184,8 @@ mod tests {
     #[test]
     fn what_the_allocator_does_not_claim_is_unexplained() {
         let survey = Survey { written_files: 3, stacks: 5, data: 20, untouched: 0 };
-        let readings = Readings { anonymous: 1_000, files: 100, tracker_tables: 10, allocator: 60, ..Default::default() };
+        let readings =
+            Readings { anonymous: 1_000, files: 100, tracker_tables: 10, allocator: 60, ..Default::default() };
         // Known: tables 10, written files 3, stacks 5, other data 10, live 900: 928 of 1,000. The rest is 72; jemalloc
         // claims 60 of it.
         let book = balance(&survey, &readings, 0, 900, 890);

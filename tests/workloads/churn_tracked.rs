@@ -1,0 +1,11 @@
+//! The churn workload over the tracker, both doors.
+use alloc_interpose as _;
+
+#[global_allocator]
+static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+
+mod churn;
+
+fn main() {
+    churn::main();
+}
