@@ -56,7 +56,7 @@ fn count_tiny(slot: &Slot, block: *mut u8, requested: usize) -> *mut u8 {
     let Some(place) = shadow::find_or_map(block.addr()) else { return block };
     let entry = slot.current();
     let usable = class::usable(requested);
-    place.store(0, TINY | tiny::tag(entry.scope.load(Ordering::Relaxed), requested, usable));
+    place.store(0, TINY | tiny::plain_tag(entry.scope.load(Ordering::Relaxed), requested));
     add(slot, entry, block, usable, requested)
 }
 
@@ -95,8 +95,7 @@ pub unsafe fn release(block: *mut u8) {
     // SAFETY: a non-null current() points to this thread's slot, which stays mapped for ever.
     let slot = unsafe { pool::current().as_ref() };
     if let Some(slot) = slot
-        && block.addr() & 8 == 0
-        && let Some(place) = shadow::find_even(block.addr())
+        && let Some(place) = shadow::find(block.addr())
     {
         // Every way out but the last is a jump, so that this function needs no stack.
         let first = place.load(0);
@@ -150,10 +149,21 @@ unsafe fn release_tiny(slot: &Slot, block: *mut u8, place: Place, first: u16) {
         // SAFETY: as the caller promises.
         return unsafe { cold::release(block) };
     }
-    let tiny = tiny::pair(first & !TINY);
+    let tiny = tiny::pair(first);
+    let entry = slot.likely_entry(tiny.scope);
+    if entry.scope.load(Ordering::Relaxed) != tiny.scope {
+        // SAFETY: as the caller promises.
+        return unsafe { cold::release(block) };
+    }
     place.store(0, 0);
-    uncount(slot, tiny.scope, tiny.usable, tiny.requested);
-    // SAFETY: the caller may free the block, and its usable size is in its own class.
+    bump(&entry.freed, tiny.usable as u64);
+    bump(&entry.requested_freed, tiny.requested as u64);
+    bump(&entry.frees, 1);
+    if slot.strays_down(tiny.usable as i64) {
+        // SAFETY: the caller may free the block, and its usable size is in its own class.
+        return unsafe { publish_and_free(slot, block, tiny.usable) };
+    }
+    // SAFETY: as above.
     unsafe { backend::free_sized(block, tiny.usable) }
 }
 

@@ -43,10 +43,11 @@ pub const IDENTIFIED: u16 = 0x8000;
 /// In the second entry, plus the requested size (at most 48): an alignment lifted the block into a larger class.
 pub const LIFTED: u16 = 15_000;
 
-/// Entries of blocks whose address is a multiple of 16.
-static EVEN: [AtomicPtr<AtomicU16>; CHUNK_COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNK_COUNT];
-/// Entries of 8-byte blocks whose address is not.
-static ODD: [AtomicPtr<AtomicU16>; CHUNK_COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNK_COUNT];
+type Chunks = [AtomicPtr<AtomicU16>; CHUNK_COUNT];
+
+/// First the entries of blocks whose address is a multiple of 16, then those of 8-byte blocks whose address is not.
+static TABLES: [Chunks; 2] = [const { [const { AtomicPtr::new(ptr::null_mut()) }; CHUNK_COUNT] }; 2];
+const EVEN: usize = 0;
 
 /// Where the entries of one block stand.
 #[derive(Clone, Copy)]
@@ -90,7 +91,7 @@ impl Place {
 /// The entries of the block at `address`; `None` when no block near it was ever ours.
 #[inline(always)]
 pub fn find(address: usize) -> Option<Place> {
-    if address & 8 == 0 { find_in(&EVEN, address) } else { find_odd(address) }
+    find_in(&TABLES[(address >> 3) % 2], address)
 }
 
 /// The same, mapping the entries when they are not there yet. `None` when the kernel gives no memory.
@@ -107,7 +108,7 @@ pub fn find_or_map(address: usize) -> Option<Place> {
 pub fn entries(start: usize, end: usize) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
     let first = start >> CHUNK_SHIFT;
     (first..=end.saturating_sub(1) >> CHUNK_SHIFT).filter_map(move |chunk| {
-        let entries = EVEN.get(chunk)?.load(Ordering::Acquire);
+        let entries = TABLES[EVEN].get(chunk)?.load(Ordering::Acquire);
         if entries.is_null() {
             return None;
         }
@@ -132,11 +133,10 @@ pub fn large(entries: &[AtomicU16]) -> Option<usize> {
 }
 
 /// The addresses that the tables of chunks occupy.
-pub fn ranges() -> [(usize, usize); 2] {
-    [&EVEN, &ODD].map(|table| (table.as_ptr().addr(), table.as_ptr().addr() + size_of_val(table)))
+pub fn range() -> (usize, usize) {
+    let start = TABLES.as_ptr().addr();
+    (start, start + size_of_val(&TABLES))
 }
-
-type Chunks = [AtomicPtr<AtomicU16>; CHUNK_COUNT];
 
 #[inline(always)]
 fn find_in(table: &'static Chunks, address: usize) -> Option<Place> {
@@ -151,18 +151,12 @@ fn find_in(table: &'static Chunks, address: usize) -> Option<Place> {
 /// [`find`] for blocks that are known to lie at a multiple of 16.
 #[inline(always)]
 pub fn find_even(address: usize) -> Option<Place> {
-    find_in(&EVEN, address)
-}
-
-#[cold]
-fn find_odd(address: usize) -> Option<Place> {
-    find_in(&ODD, address)
+    find_in(&TABLES[EVEN], address)
 }
 
 #[cold]
 fn map(address: usize) -> Option<Place> {
-    let table = if address & 8 == 0 { &EVEN } else { &ODD };
-    let chunk = &table[(address >> CHUNK_SHIFT) % CHUNK_COUNT];
+    let chunk = &TABLES[(address >> 3) % 2][(address >> CHUNK_SHIFT) % CHUNK_COUNT];
     // A block at the very end of a chunk has entries behind it: one page of spare ones.
     let bytes = CHUNK_ENTRIES * 2 + 4096;
     let fresh = sys::map_zeroed(bytes).cast::<AtomicU16>();

@@ -19,6 +19,7 @@ static NEXT: AtomicU32 = AtomicU32::new(1);
 const FULL: u16 = u16::MAX;
 
 /// What a tiny block's tag stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiny {
     /// Its scope.
     pub scope: ScopeId,
@@ -32,21 +33,41 @@ pub struct Tiny {
 #[inline]
 pub fn tag(scope: ScopeId, requested: usize, usable: usize) -> u16 {
     let code = if usable == 16 && requested <= 8 { LIFTED + requested } else { requested };
-    let pair = usize::from(scope) * CODES + code;
-    match TAG_OF[pair].load(Ordering::Acquire) {
-        0 => number(pair),
-        FULL => overflow(code),
-        tag => tag,
-    }
+    tag_of(scope, code)
+}
+
+/// The same for a block of natural alignment; `requested` must be at most 16.
+#[inline(always)]
+pub fn plain_tag(scope: ScopeId, requested: usize) -> u16 {
+    debug_assert!(requested <= 16);
+    tag_of(scope, requested)
+}
+
+#[inline(always)]
+fn tag_of(scope: ScopeId, code: usize) -> u16 {
+    let pair = usize::from(scope) * CODES + code % CODES;
+    let tag = TAG_OF.get(pair).map_or(FULL, |tag| tag.load(Ordering::Acquire));
+    // 0 and FULL are the two values of 16 bits that are no tag.
+    if tag.wrapping_sub(1) < FULL - 1 { tag } else { unusual(pair, tag) }
+}
+
+#[cold]
+#[inline(never)]
+fn unusual(pair: usize, tag: u16) -> u16 {
+    if tag == FULL { overflow(pair % CODES) } else { number(pair) }
 }
 
 /// What `tag` stands for.
-#[inline]
+#[inline(always)]
 pub fn pair(tag: u16) -> Tiny {
-    let pair = PAIR_OF[usize::from(tag) & (MAX_TAGS - 1)].load(Ordering::Relaxed) as usize;
-    let (scope, code) = ((pair / CODES) as ScopeId, pair % CODES);
-    let requested = if code >= LIFTED { code - LIFTED } else { code };
-    Tiny { scope, requested, usable: if code <= 8 { 8 } else { 16 } }
+    let packed = PAIR_OF[usize::from(tag) % MAX_TAGS].load(Ordering::Relaxed);
+    Tiny { scope: packed as ScopeId, requested: (packed >> 16 & 0xff) as usize, usable: (packed >> 24) as usize }
+}
+
+/// Scope in the low half, then requested and usable bytes: ready to be taken apart by [`pair`].
+fn pack(scope: ScopeId, code: usize) -> u32 {
+    let (requested, usable) = if code >= LIFTED { (code - LIFTED, 16) } else { (code, if code <= 8 { 8 } else { 16 }) };
+    u32::from(scope) | (requested as u32) << 16 | usable << 24
 }
 
 /// The addresses that the tables occupy.
@@ -55,7 +76,6 @@ pub fn ranges() -> [(usize, usize); 2] {
     [range(TAG_OF.as_ptr().addr(), size_of_val(&TAG_OF)), range(PAIR_OF.as_ptr().addr(), size_of_val(&PAIR_OF))]
 }
 
-#[cold]
 fn number(pair: usize) -> u16 {
     // The last CODES numbers are kept for `other scopes`.
     let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -64,7 +84,7 @@ fn number(pair: usize) -> u16 {
         TAG_OF[pair].store(FULL, Ordering::Relaxed);
         return overflow(pair % CODES);
     }
-    PAIR_OF[fresh as usize].store(pair as u32, Ordering::Relaxed);
+    PAIR_OF[fresh as usize].store(pack((pair / CODES) as ScopeId, pair % CODES), Ordering::Relaxed);
     // Two threads may number one pair at the same moment: both numbers stand for it, and later blocks use one of them.
     TAG_OF[pair].store(fresh as u16, Ordering::Release);
     fresh as u16
@@ -72,7 +92,7 @@ fn number(pair: usize) -> u16 {
 
 fn overflow(code: usize) -> u16 {
     let tag = MAX_TAGS - CODES + code;
-    PAIR_OF[tag].store((usize::from(scope::OTHER_SCOPES) * CODES + code) as u32, Ordering::Relaxed);
+    PAIR_OF[tag].store(pack(scope::OTHER_SCOPES, code), Ordering::Relaxed);
     tag as u16
 }
 
@@ -84,7 +104,7 @@ mod tests {
     fn a_tag_gives_back_its_pair() {
         for (requested, usable) in [(0, 8), (1, 8), (8, 8), (9, 16), (16, 16), (8, 16), (0, 16)] {
             let back = pair(tag(77, requested, usable));
-            assert_eq!((back.scope, back.requested, back.usable), (77, requested, usable));
+            assert_eq!(back, Tiny { scope: 77, requested, usable });
         }
     }
 }
