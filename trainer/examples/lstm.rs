@@ -31,7 +31,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         let output = nn::linear(&root / "output", 64, 1, Default::default());
         (lstm, output, nn::Adam::default().build(&store, 0.01)?)
     };
-    alloc_torch::label_variables(&store);
     alloc_torch::name_layers(&store);
 
     for step in 1..=STEPS {

@@ -28,7 +28,7 @@ pub fn calloc(count: usize, size: usize) -> *mut u8 {
     unsafe { je::calloc(count, size) }.cast()
 }
 
-/// `alignment` must be a power of two. Null when there is no memory; touches no errno.
+/// `alignment` must be a power of two. Null when there is no memory, with whatever errno the kernel left.
 pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
     let flags = je::MALLOCX_ALIGN(alignment) | if zeroed { je::MALLOCX_ZERO } else { 0 };
     // SAFETY: mallocx wants a size above 0, which `max` sees to, and an alignment that is a power of two, which is the

@@ -70,7 +70,8 @@ pub unsafe fn free(block: *mut u8) {
     unsafe { hot::release(block) }
 }
 
-/// An aligned block; `None` when the alignment is no power of two, null when there is no memory. Touches no errno.
+/// An aligned block; `None` when the alignment is no power of two, null when there is no memory, and then with
+/// whatever errno the kernel left.
 fn aligned(alignment: usize, size: usize) -> Option<*mut u8> {
     if !alignment.is_power_of_two() {
         return None;
@@ -89,9 +90,15 @@ pub unsafe fn posix_memalign(result: *mut *mut u8, alignment: usize, size: usize
     if !alignment.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
+    // SAFETY: __errno_location returns the calling thread's own errno, valid for the thread's life.
+    let errno = unsafe { *libc::__errno_location() };
     match aligned(alignment, size) {
         None => libc::EINVAL,
-        Some(block) if block.is_null() => libc::ENOMEM,
+        Some(block) if block.is_null() => {
+            // The kernel's refusal left its own.
+            set_errno(errno);
+            libc::ENOMEM
+        }
         Some(block) => {
             // SAFETY: as the caller promises.
             unsafe { *result = block };

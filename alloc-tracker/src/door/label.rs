@@ -9,7 +9,8 @@ use crate::event::{Event, Kind};
 use crate::ledger::slot::Slot;
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
-use crate::tag::scope::{ScopeId, TRACKER};
+use crate::scope::as_tracker;
+use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
 use crate::tag::shadow::{self, IDENTIFIED, Place, TINY};
 
 /// The tag of the live block that starts at `block`; `None` for addresses that no tracked block starts at.
@@ -45,9 +46,9 @@ pub fn expect_storage(expected: bool) {
     }
 }
 
-/// Says what the block at `block` is for, for its whole life. `false` when no recorder can take it in: the block is
-/// unknown, smaller than 32 bytes, or nobody records.
-pub fn label(block: *mut u8, category: Category) -> bool {
+/// Says what the block at `block` is for, for its whole life; a block that was allocated in no layer becomes `layer`'s (0:
+/// nobody's). `false` when no recorder can take it in: the block is unknown, smaller than 32 bytes, or nobody records.
+pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
     if !publish::recording() {
         return false;
     }
@@ -58,7 +59,14 @@ pub fn label(block: *mut u8, category: Category) -> bool {
     }
     let number = Category::ALL.iter().position(|&known| known == category).unwrap_or_default();
     let (a, b) = (block.addr() as u64, number as u64);
-    publish::emit(slot, Event { kind: Kind::Labelled, scope: tag.scope, a, b, ..Event::default() })
+    let parts = scope::parts(tag.scope);
+    let mut owner = tag.scope;
+    if parts.layer == 0 && layer != 0 {
+        let intern = || scope::scope(Parts { layer, ..parts });
+        owner = slot.map_or_else(intern, |slot| as_tracker(slot, intern));
+        place.store(0, owner + 1);
+    }
+    publish::emit(slot, Event { kind: Kind::Labelled, scope: owner, a, b, ..Event::default() })
 }
 
 /// Moves a block from the small lane to those that the recorder knows by address.

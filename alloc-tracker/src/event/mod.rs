@@ -42,7 +42,8 @@ pub(crate) enum Kind {
     /// It has been. a = new address, b = bytes, c = requested bytes, e = token of `Taken`. An address of 0: it went on
     /// in the small lane.
     Put,
-    /// A block is of this category for its whole life. a = address, b = category's number.
+    /// A block is of this category, and owned by the event's scope, for its whole life. a = address, b = category's
+    /// number.
     Labelled,
     /// A named instant. a = name, b = 1 when the table of owners is wanted.
     Mark,

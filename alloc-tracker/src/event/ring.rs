@@ -57,7 +57,8 @@ pub struct Reader(());
 /// The right to read, unless somebody has it.
 pub fn reader() -> Option<Reader> {
     let taken = READING.swap(true, Ordering::Acquire);
-    (!taken).then_some(Reader(()))
+    // Not `then_some`: a Reader that is made in vain would give back another thread's right when dropped.
+    (!taken).then(|| Reader(()))
 }
 
 impl Drop for Reader {

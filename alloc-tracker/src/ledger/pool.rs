@@ -150,7 +150,7 @@ fn arrange_release(slot: &'static Slot) {
 extern "C" fn release(slot: *mut libc::c_void) {
     // SAFETY: the value is what `arrange_release` stored: a slot, valid for the rest of the process.
     let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
-    slot.publish();
+    slot.publish_now();
     SLOT.with(|cell| cell.set(ptr::null()));
     BUSY.with(|busy| busy.set(true));
     give_back(slot);

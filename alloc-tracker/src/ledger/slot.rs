@@ -2,11 +2,11 @@
 //!
 //! Only the owning thread writes a slot. The recorder reads counters of running threads, so they are relaxed atomics,
 //! written as load + store (which compiles to a plain add in memory, without a bus lock).
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use super::publish;
 use super::totals::Counts;
-use crate::tag::scope::{MAX_SCOPES, NOBODY, ScopeId};
+use crate::tag::scope::{MAX_SCOPES, NOBODY, ScopeId, TRACKER};
 
 /// Counters by scope in one slot; a power of two.
 pub const ENTRIES: usize = 128;
@@ -98,6 +98,9 @@ pub struct Slot {
     /// Which entries are not `UNUSED`, a bit each.
     used: [AtomicU64; ENTRIES / 64],
     entries: [Entry; ENTRIES],
+    /// The tracker's own, which never goes to the ring. It pushes nobody aside and is pushed aside by nobody: whoever
+    /// reads the ring works as the tracker, and must not have to write to it.
+    tracker: Entry,
 }
 
 impl Slot {
@@ -112,6 +115,8 @@ impl Slot {
             entry.scope.store(UNUSED, Ordering::Relaxed);
             entry.clear();
         }
+        self.tracker.scope.store(TRACKER, Ordering::Relaxed);
+        self.tracker.clear();
         self.used.iter().for_each(|used| used.store(0, Ordering::Relaxed));
         self.select(scope);
     }
@@ -134,10 +139,7 @@ impl Slot {
     pub fn select(&self, scope: ScopeId) {
         // The old scope's entry must not hold back the new one's place: nothing is current for a moment, which only
         // this thread could notice.
-        let entry = match self.place_of(scope, std::ptr::null()) {
-            Some(entry) => entry,
-            None => return,
-        };
+        let Some(entry) = self.place_of(scope, std::ptr::null()) else { return };
         self.current.store(std::ptr::from_ref(entry).cast_mut(), Ordering::Relaxed);
     }
 
@@ -162,6 +164,9 @@ impl Slot {
 
     /// Finds or makes room for `scope` in one of its two places, never in `kept`.
     fn place_of(&self, scope: ScopeId, kept: *const Entry) -> Option<&Entry> {
+        if scope == TRACKER {
+            return Some(&self.tracker);
+        }
         let first = usize::from(scope) % ENTRIES;
         let places = [&self.entries[first], &self.entries[first ^ 1]];
         if let Some(held) = places.iter().find(|entry| entry.scope.load(Ordering::Relaxed) == scope) {
@@ -212,9 +217,21 @@ impl Slot {
         headroom > 2 * BALANCE_LIMIT
     }
 
-    /// Publishes all counters of this thread. Only the owner may call it.
+    /// Publishes all counters of this thread, unless it works as the tracker. That may be reading the ring, which then
+    /// cannot be written to, or making the last table of a recording, which then misses what is published past it: the
+    /// thread's own next batch is soon enough. Only the owner may call it.
     #[cold]
     pub fn publish(&self) {
+        if self.scope() != TRACKER {
+            self.publish_now();
+        }
+    }
+
+    /// The same for a thread that ends.
+    pub fn publish_now(&self) {
+        if let Some(counts) = self.take(&self.tracker) {
+            publish::delta(Some(self), TRACKER, &counts);
+        }
         for (word, used) in self.used.iter().enumerate() {
             let mut left = used.load(Ordering::Relaxed);
             while left != 0 {
@@ -231,6 +248,7 @@ impl Slot {
     pub fn unpublished(&self) -> impl Iterator<Item = (ScopeId, Counts)> {
         self.entries
             .iter()
+            .chain([&self.tracker])
             .map(|entry| (entry.scope.load(Ordering::Relaxed), entry.read()))
             .filter(|&(scope, counts)| scope != UNUSED && counts != Counts::default())
     }
@@ -239,11 +257,14 @@ impl Slot {
     pub fn enter(&self, scope: ScopeId) -> Option<(usize, u32)> {
         let depth = self.depth.load(Ordering::Relaxed);
         let (place, serial) = self.stack.get(depth)?;
+        // The place is taken before it is written, so that a signal handler that enters a scope here takes the next.
+        self.depth.store(depth + 1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
         let number = self.serial.load(Ordering::Relaxed).wrapping_add(1);
         self.serial.store(number, Ordering::Relaxed);
         place.store(self.scope(), Ordering::Relaxed);
         serial.store(number, Ordering::Relaxed);
-        self.depth.store(depth + 1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
         self.select(scope);
         Some((depth, number))
     }
@@ -253,8 +274,10 @@ impl Slot {
     pub fn leave(&self, (depth, serial): (usize, u32)) {
         let Some((outer, entered)) = self.stack.get(depth) else { return };
         if depth < self.depth.load(Ordering::Relaxed) && entered.load(Ordering::Relaxed) == serial {
-            self.depth.store(depth, Ordering::Relaxed);
+            // The place is given up after it was read, for the same reason as in `enter`.
             self.select(outer.load(Ordering::Relaxed));
+            compiler_fence(Ordering::SeqCst);
+            self.depth.store(depth, Ordering::Relaxed);
         }
     }
 }

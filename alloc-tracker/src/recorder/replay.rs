@@ -51,6 +51,8 @@ pub struct Replay {
     pub(super) counts: Vec<Counts>,
     step: Option<(u64, u64)>,
     steps: u64,
+    /// Whether blocks of the peak were given another owner or category since this was last set to false.
+    pub(super) peak_amended: bool,
     /// Marks and steps that wait for the recorder's thread.
     pub(super) records: Vec<Record>,
     pub(super) last_time_ns: u64,
@@ -190,8 +192,12 @@ impl Replay {
     fn labelled(&mut self, event: &Event) {
         let category = Category::ALL.get(event.b as usize).copied().unwrap_or(Category::Other);
         let Some(mut block) = self.blocks.get(&event.a).copied() else { return };
-        let account = self.account(block.scope, category);
+        let account = self.account(event.scope, category);
         block.labelled = true;
+        if event.scope != block.scope {
+            self.hand_over(&block, event.scope);
+            block.scope = event.scope;
+        }
         if account != block.account {
             self.move_past(&block, account);
             // No total changes here, so this can be no new peak.
@@ -208,11 +214,26 @@ impl Replay {
         self.blocks.insert(event.a, block);
     }
 
+    /// Counts `block` for `scope`, which owns it from now on, and no more for the scope that allocated it.
+    fn hand_over(&mut self, block: &Block, scope: ScopeId) {
+        let (allocated, requested) = (block.amount.usable as u64, block.amount.requested as u64);
+        let given = Counts { allocated, requested, moved_in: 1, ..Counts::default() };
+        let taken = Counts {
+            allocated: allocated.wrapping_neg(),
+            requested: requested.wrapping_neg(),
+            moved_in: 1u64.wrapping_neg(),
+            ..Counts::default()
+        };
+        self.count(block.scope, &taken);
+        self.count(scope, &given);
+    }
+
     /// Moves `block` to `account` in those peaks at which it was live and as large as now.
     fn move_past(&mut self, block: &Block, account: u32) {
         for span in SPANS {
             let high = self.highs[span as usize];
             if block.event <= high.event {
+                self.peak_amended |= span == Span::Session;
                 self.accounts[block.account as usize].change_past(span, block.amount.negated(), &high);
                 self.accounts[account as usize].change_past(span, block.amount, &high);
             }

@@ -13,7 +13,7 @@ use crate::event::ring;
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::probe::{self, Probes};
-use crate::scope::as_tracker;
+use crate::scope::{as_tracker, too_deep};
 use crate::sys;
 use crate::tag::scope::{self, ScopeId};
 
@@ -160,8 +160,10 @@ impl Desk {
             let replay = state.as_mut()?;
             let sample = replay.sample(now, readings);
             let peak = replay.peak_event();
-            let fresh = (peak.0 != self.peak_event.0).then(|| replay.snapshot_peak());
             let due = self.ticks.is_multiple_of(SUMMARY_TICKS);
+            // Blocks of the peak may be known better by now; that is told less often than a new peak.
+            let amended = due && std::mem::take(&mut replay.peak_amended);
+            let fresh = (amended || peak.0 != self.peak_event.0).then(|| replay.snapshot_peak());
             let summary = due.then(|| (replay.high_waters(), extract::totals(&replay.counts)));
             Some((sample, std::mem::take(&mut replay.records), peak, fresh, summary))
         });
@@ -282,7 +284,7 @@ impl Desk {
             overhead,
             dropped_events: totals::DROPPED_EVENTS.load(Ordering::Relaxed),
             foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
-            overflowed_scopes: scope::overflowed(),
+            overflowed_scopes: scope::overflowed() + too_deep(),
             losses: self.output.losses.clone(),
         }));
         self.output.record(Record::End { time_ns: self.since_start(end_ns), ending });

@@ -6,8 +6,12 @@ use crate::ledger::pool;
 use crate::ledger::slot::{self, Slot};
 use crate::tag::scope::{self, Parts, ScopeId, TRACKER};
 
-/// Scopes that were not entered because the stack was full; their bytes belong to the scope around them.
-pub(crate) static TOO_DEEP: AtomicU64 = AtomicU64::new(0);
+static TOO_DEEP: AtomicU64 = AtomicU64::new(0);
+
+/// How many scopes were not entered because the stack was full; their bytes belong to the scope around them.
+pub(crate) fn too_deep() -> u64 {
+    TOO_DEEP.load(Ordering::Relaxed)
+}
 
 /// An entered scope, left when the guard is dropped. Guards that were leaked inside are left with it; a guard that is
 /// dropped after one outside of it is left already. A guard belongs to its thread:

@@ -69,10 +69,10 @@ pub fn expect_storage(expected: bool) {
     label::expect_storage(expected);
 }
 
-/// Says what the block at `block` is for, for its whole life. `false` when nobody takes it in: no such block, a block
-/// of less than 32 bytes, or no session.
-pub fn label(block: *mut u8, category: Category) -> bool {
-    label::label(block, category)
+/// Says what the block at `block` is for, for its whole life; a block that was allocated in no layer becomes `layer`'s, if
+/// one is given. `false` when nobody takes it in: no such block, a block of less than 32 bytes, or no session.
+pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> bool {
+    label::label(block, category, layer.unwrap_or_default().0)
 }
 
 /// Whether this process is tracked at all (`ALLOC_TRACKER=off` says no).

@@ -4,5 +4,5 @@ mod guard;
 pub mod hooks;
 
 pub use carry::{Captured, Instrumented, capture};
-pub(crate) use guard::as_tracker;
 pub use guard::{ScopeGuard, layer, phase};
+pub(crate) use guard::{as_tracker, too_deep};

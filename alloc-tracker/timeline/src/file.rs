@@ -336,7 +336,8 @@ pub struct TrackerCost {
     pub dropped_events: u64,
     /// Frees of blocks that the tracker had not seen made.
     pub foreign_frees: u64,
-    /// Scopes beyond the table's size, counted under `other scopes`.
+    /// Scopes beyond the table's size, whose bytes are under `other scopes`, and scopes nested too deep, whose bytes are
+    /// under the scope around them.
     pub overflowed_scopes: u64,
     /// What went wrong in recording, in words: a full disk, say.
     pub losses: Vec<String>,

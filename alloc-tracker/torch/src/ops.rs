@@ -134,7 +134,7 @@ impl Running {
             Some(Frame::Nested) | None => {}
         }
         if !gradient.is_null() {
-            hooks::label(gradient, Category::Gradient);
+            hooks::label(gradient, Category::Gradient, None);
         }
     }
 }

@@ -27,17 +27,22 @@ fn storage(tensor: &Tensor) -> *mut u8 {
 /// Labels one tensor's storage, for its whole life. Only while a session records. `false` when the storage is not
 /// the tracker's (a GPU's, say).
 pub fn label(tensor: &Tensor, category: Category) -> bool {
-    hooks::label(storage(tensor), category)
+    hooks::label(storage(tensor), category, None)
 }
 
-/// Labels the storages of a store's variables: trainable ones as parameters, the others as buffers. Only while a session
-/// records.
+/// The layer that a variable's path names: `fc1.weight` is of `fc1`.
+fn layer_in(path: &str) -> Name {
+    hooks::name(path.rsplit_once('.').map_or(path, |(layer, _)| layer))
+}
+
+/// Labels the storages of a store's variables: trainable ones as parameters, the others as buffers. Variables that were
+/// made in no layer become the layer's that their path names. Only while a session records.
 pub fn label_variables(store: &nn::VarStore) {
     let trainable: Vec<*mut u8> = store.trainable_variables().iter().map(storage).collect();
-    for tensor in store.variables().values() {
-        let block = storage(tensor);
+    for (path, tensor) in store.variables() {
+        let block = storage(&tensor);
         let category = if trainable.contains(&block) { Category::Parameter } else { Category::Buffer };
-        hooks::label(block, category);
+        hooks::label(block, category, Some(layer_in(&path)));
     }
 }
 
@@ -46,8 +51,7 @@ pub fn label_variables(store: &nn::VarStore) {
 /// names itself win. Labels the variables too.
 pub fn name_layers(store: &nn::VarStore) {
     for (path, tensor) in store.variables() {
-        let layer = path.rsplit_once('.').map_or(path.as_str(), |(layer, _)| layer);
-        LAYERS.insert(storage(&tensor).addr(), hooks::name(layer));
+        LAYERS.insert(storage(&tensor).addr(), layer_in(&path));
     }
     label_variables(store);
     crate::ops::watch(true);
@@ -58,7 +62,8 @@ pub fn layer_of(parameter: *const u8) -> Option<Name> {
     if parameter.is_null() {
         return None;
     }
-    LAYERS.get(&parameter.addr()).map(|layer| *layer).or_else(|| hooks::layer_of(parameter))
+    let made_in = || hooks::layer_of(parameter).filter(|&layer| layer != Name(0));
+    LAYERS.get(&parameter.addr()).map(|layer| *layer).or_else(made_in)
 }
 
 /// The layer of an operator that reads these storages.
