@@ -8,7 +8,7 @@ use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::sys::next_free;
 use crate::tag::class::{self, SMALL_MAX};
-use crate::tag::scope::{ScopeId, TRACKER};
+use crate::tag::scope::{OTHER_SCOPES, ScopeId, TRACKER};
 use crate::tag::shadow::{self, IDENTIFIED, LIFTED, Place, TINY, WIDE};
 use crate::tag::tiny;
 use std::sync::atomic::Ordering;
@@ -48,7 +48,7 @@ pub fn count(block: *mut u8, requested: usize) {
 }
 
 /// Tags a block as `scope`'s and counts it: as a new allocation, or (`Kind::Adopted`) as one that was counted before.
-pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, scope: ScopeId, kind: Kind) {
+pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: ScopeId, kind: Kind) {
     let Some(place) = shadow::find_or_map(block.addr()) else { return };
     // SAFETY: the block was handed out by the backend just now and nobody has freed it.
     let usable = unsafe { backend::usable(block) };
@@ -57,7 +57,11 @@ pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, scope: ScopeId
     let storage = slot.is_some_and(|slot| slot.storage.swap(0, Ordering::Relaxed) != 0);
     let mut identified = false;
     if usable <= 16 {
-        place.store(0, TINY | tiny::tag(scope, requested, usable));
+        let tag = tiny::tag(scope, requested, usable);
+        place.store(0, TINY | tag);
+        if tiny::is_others(tag) {
+            scope = OTHER_SCOPES;
+        }
     } else {
         place.store(0, scope + 1);
         if wide || storage {

@@ -7,6 +7,7 @@ use super::{backend, cold};
 use crate::ledger::pool;
 use crate::ledger::slot::{Entry, Slot, bump};
 use crate::tag::class::{self, SMALL_MAX};
+use crate::tag::scope::OTHER_SCOPES;
 use crate::tag::shadow::{self, Place, TINY};
 use crate::tag::tiny;
 
@@ -54,9 +55,13 @@ pub fn count_small(slot: &Slot, block: *mut u8, requested: usize) -> *mut u8 {
 #[inline(never)]
 fn count_tiny(slot: &Slot, block: *mut u8, requested: usize) -> *mut u8 {
     let Some(place) = shadow::find_or_map(block.addr()) else { return block };
-    let entry = slot.current();
+    let mut entry = slot.current();
     let usable = class::usable(requested);
-    place.store(0, TINY | tiny::plain_tag(entry.scope.load(Ordering::Relaxed), requested));
+    let tag = tiny::plain_tag(entry.scope.load(Ordering::Relaxed), requested);
+    if tiny::is_others(tag) {
+        entry = slot.entry(OTHER_SCOPES);
+    }
+    place.store(0, TINY | tag);
     add(slot, entry, block, usable, requested)
 }
 

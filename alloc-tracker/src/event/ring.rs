@@ -63,8 +63,13 @@ pub fn reader() -> Option<Reader> {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        READING.store(false, Ordering::Release);
+        give_back();
     }
+}
+
+/// Gives the right back for a [`Reader`] that was forgotten.
+pub fn give_back() {
+    READING.store(false, Ordering::Release);
 }
 
 impl Reader {
@@ -81,11 +86,6 @@ impl Reader {
         let (kind, scope) = (Kind::from_number(head as u8), (head >> 8) as ScopeId);
         Some((number, Event { kind, scope, time_ns, a, b, c, d, e }))
     }
-}
-
-/// Whether writers will soon have to wait.
-pub fn half_full() -> bool {
-    HEAD.load(Ordering::Relaxed).wrapping_sub(TAIL.load(Ordering::Relaxed)) > CAPACITY / 2
 }
 
 /// The addresses that the ring occupies.

@@ -50,10 +50,45 @@ struct Sym {
 
 /// For every loaded object that calls malloc, posix_memalign or free: where those calls go.
 pub fn interposition() -> Vec<Resolution> {
+    let mut calls: Vec<Call> = Vec::new();
+    // SAFETY: `visit` has the signature that dl_iterate_phdr calls, and `calls` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut calls).cast()) };
     let mut found: Vec<Resolution> = Vec::new();
-    // SAFETY: `visit` has the signature that dl_iterate_phdr calls, and `found` outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    for call in calls {
+        let target = call.target();
+        let resolved_in = object_of(target);
+        let resolution = Resolution {
+            object: call.object,
+            symbol: call.name.to_string_lossy().into_owned(),
+            resolved_in,
+            tracked: same_object(target, own_address()),
+        };
+        if target != 0 && !found.contains(&resolution) {
+            found.push(resolution);
+        }
+    }
     found
+}
+
+/// An object's relocation, as `visit` found it. Nothing is asked of the loader before dl_iterate_phdr is over: that holds
+/// a lock for which a dlopen in another thread waits while holding the one that dladdr and dlsym take.
+struct Call {
+    object: String,
+    name: &'static CStr,
+    start: usize,
+    target: usize,
+}
+
+impl Call {
+    fn target(&self) -> usize {
+        if same_object(self.target, self.start) && !same_object(self.start, own_address()) {
+            // Not bound yet: it will be to what the process's global scope says.
+            // SAFETY: `name` is a C string.
+            unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.name.as_ptr()) }.addr()
+        } else {
+            self.target
+        }
+    }
 }
 
 /// The objects among `resolutions` whose malloc or posix_memalign is not the tracker's. The C library and the dynamic
@@ -68,7 +103,7 @@ pub fn untracked_objects(resolutions: &[Resolution]) -> Vec<&Resolution> {
 
 extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
     // SAFETY: dl_iterate_phdr passes a valid info and the pointer that `interposition` gave it.
-    let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Resolution>>()) };
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Call>>()) };
     let name = if info.dlpi_name.is_null() {
         String::new()
     } else {
@@ -76,10 +111,8 @@ extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_v
         unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned()
     };
     let object = if name.is_empty() { executable() } else { name };
-    for (symbol, target) in targets(info) {
-        let resolved_in = object_of(target);
-        let tracked = same_object(target, own_address());
-        found.push(Resolution { object: object.clone(), symbol, resolved_in, tracked });
+    for (name, start, target) in targets(info) {
+        found.push(Call { object: object.clone(), name, start, target });
     }
     0
 }
@@ -118,7 +151,7 @@ fn same_object(a: usize, b: usize) -> bool {
 }
 
 /// Symbol and target address of each relocation of `info`'s object that matters.
-fn targets(info: &libc::dl_phdr_info) -> Vec<(String, usize)> {
+fn targets(info: &libc::dl_phdr_info) -> Vec<(&'static CStr, usize, usize)> {
     let base = info.dlpi_addr as usize;
     // SAFETY: the loader's program headers of a loaded object are valid for the callback's duration.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
@@ -147,7 +180,7 @@ fn targets(info: &libc::dl_phdr_info) -> Vec<(String, usize)> {
     if strings == 0 || symbols == 0 {
         return Vec::new();
     }
-    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut found = Vec::new();
     for (start, bytes) in relocations.into_iter().filter(|&(start, _)| start != 0) {
         // SAFETY: DT_RELA and DT_JMPREL point to arrays of Rela of the given sizes.
         let list = unsafe { std::slice::from_raw_parts(start as *const Rela, bytes / size_of::<Rela>()) };
@@ -162,22 +195,10 @@ fn targets(info: &libc::dl_phdr_info) -> Vec<(String, usize)> {
                 let entry = &*(symbols as *const Sym).add(symbol);
                 CStr::from_ptr((strings + entry.name as usize) as *const _)
             };
-            if !SYMBOLS.contains(&name) {
-                continue;
-            }
+            let Some(name) = SYMBOLS.into_iter().find(|&known| known == name) else { continue };
             // SAFETY: an address relocation's place is a readable word of the loaded object.
             let target = unsafe { ((base + relocation.offset as usize) as *const usize).read() };
-            let target = if same_object(target, start) && !same_object(start, own_address()) {
-                // Not bound yet: it will be to what the process's global scope says.
-                // SAFETY: `name` is a C string.
-                unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.addr()
-            } else {
-                target
-            };
-            let text = name.to_string_lossy().into_owned();
-            if target != 0 && !found.iter().any(|(known, at)| *known == text && *at == target) {
-                found.push((text, target));
-            }
+            found.push((name, start, target));
         }
     }
     found

@@ -110,17 +110,19 @@ impl Replay {
     }
 }
 
-/// Counts over the whole life of the process: the totals, what a recorder holds, and what stands in the slots.
-pub fn totals(recorded: &[Counts]) -> Totals {
+/// What each scope has done since the process began: the totals, and what stands in the slots.
+pub fn counts_by_scope() -> Vec<Counts> {
     let mut by_scope: Vec<Counts> = (0..scope::count() as ScopeId).map(|scope| totals::of(scope).read()).collect();
-    for (sum, counts) in by_scope.iter_mut().zip(recorded) {
-        sum.add(counts);
-    }
     for (scope, counts) in pool::live_slots().flat_map(|slot| slot.unpublished()) {
         if let Some(sum) = by_scope.get_mut(usize::from(scope)) {
             sum.add(&counts);
         }
     }
+    by_scope
+}
+
+/// The same as the file has it.
+pub fn totals(by_scope: &[Counts]) -> Totals {
     let seen = |(scope, counts): (usize, &Counts)| {
         (scope != usize::from(TRACKER) && *counts != Counts::default()).then_some(ScopeTotals {
             scope: scope as u32,

@@ -47,8 +47,6 @@ pub struct Replay {
     pub(super) highs: [HighWater; 2],
     /// The most live bytes since the last sample.
     pub(super) interval_high: i64,
-    /// What scopes did since the recording began, to be added to the totals when it ends.
-    pub(super) counts: Vec<Counts>,
     step: Option<(u64, u64)>,
     steps: u64,
     /// Whether blocks of the peak were given another owner or category since this was last set to false.
@@ -65,12 +63,19 @@ impl Replay {
         Replay { last_time_ns: time_ns, highs, ..Replay::default() }
     }
 
-    /// Takes in what the totals hold: what was allocated before the recording.
-    pub fn add_totals(&mut self) {
+    /// Makes the accounts of every scope hold what `counts` says is live. The difference, which is known by scope only,
+    /// goes to the scope's base category: at the beginning what was allocated before, at the end what threads have not
+    /// published, or published past the ring.
+    pub fn square(&mut self, counts: impl Fn(ScopeId) -> Counts, number: u64, time_ns: u64) {
+        let mut held: HashMap<ScopeId, Amount> = HashMap::new();
+        for account in &self.accounts {
+            held.entry(account.scope).or_default().add(account.live());
+        }
         for scope in (0..scope::count() as ScopeId).filter(|&scope| scope != TRACKER) {
-            let counts = totals::of(scope).read();
-            if counts != Counts::default() {
-                self.change(scope, base_category(scope), amount_of(&counts), 0, self.last_time_ns);
+            let mut missing = amount_of(&counts(scope));
+            missing.add(held.get(&scope).copied().unwrap_or_default().negated());
+            if missing != Amount::default() {
+                self.change(scope, base_category(scope), missing, number, time_ns);
             }
         }
     }
@@ -85,7 +90,7 @@ impl Replay {
             Kind::Nothing => {}
             Kind::Delta => {
                 let counts = publish::counts_of(event);
-                self.count(event.scope, &counts);
+                totals::of(event.scope).add(&counts);
                 self.change(event.scope, base_category(event.scope), amount_of(&counts), number, time_ns);
             }
             Kind::Allocated | Kind::Adopted => self.allocated(number, event, time_ns),
@@ -101,21 +106,6 @@ impl Replay {
         }
     }
 
-    /// Takes in what a thread has counted and not published, at the end of a recording.
-    pub fn apply_unpublished(&mut self, scope: ScopeId, counts: &Counts, time_ns: u64) {
-        if scope != TRACKER {
-            self.change(scope, base_category(scope), amount_of(counts), u64::MAX, time_ns);
-        }
-    }
-
-    fn count(&mut self, scope: ScopeId, counts: &Counts) {
-        let scope = usize::from(scope);
-        if self.counts.len() <= scope {
-            self.counts.resize(scope + 1, Counts::default());
-        }
-        self.counts[scope].add(counts);
-    }
-
     fn allocated(&mut self, number: u64, event: &Event, time_ns: u64) {
         let amount = Amount { usable: event.b as i64, requested: event.c as i64, blocks: 1 };
         let fresh = u64::from(event.kind == Kind::Allocated);
@@ -126,7 +116,7 @@ impl Replay {
             moved_in: 1 - fresh,
             ..Counts::default()
         };
-        self.count(event.scope, &counts);
+        totals::of(event.scope).add(&counts);
         let category = if event.e == 1 { storage_category(event.scope) } else { base_category(event.scope) };
         let account = self.change(event.scope, category, amount, number, time_ns);
         let block = Block { account, scope: event.scope, amount, event: number, call: event.d, labelled: false };
@@ -144,7 +134,7 @@ impl Replay {
             frees: 1,
             ..Counts::default()
         };
-        self.count(block.scope, &counts);
+        totals::of(block.scope).add(&counts);
         if block.call != 0 && block.call == event.d && !block.labelled {
             let workspace = self.account(block.scope, Category::Workspace);
             self.move_past(&block, workspace);
@@ -170,7 +160,7 @@ impl Replay {
                 moved_in: 1u64.wrapping_neg(),
                 ..Counts::default()
             };
-            self.count(block.scope, &gone);
+            totals::of(block.scope).add(&gone);
             return self.change_account(block.account, block.amount.negated(), number, time_ns);
         }
         let usable = event.b as i64 - block.amount.usable;
@@ -182,7 +172,7 @@ impl Replay {
             requested_freed: (-requested).max(0) as u64,
             ..Counts::default()
         };
-        self.count(block.scope, &counts);
+        totals::of(block.scope).add(&counts);
         self.change_account(block.account, Amount { usable, requested, blocks: 0 }, number, time_ns);
         block.amount.add(Amount { usable, requested, blocks: 0 });
         block.event = number;
@@ -224,8 +214,8 @@ impl Replay {
             moved_in: 1u64.wrapping_neg(),
             ..Counts::default()
         };
-        self.count(block.scope, &taken);
-        self.count(scope, &given);
+        totals::of(block.scope).add(&taken);
+        totals::of(scope).add(&given);
     }
 
     /// Moves `block` to `account` in those peaks at which it was live and as large as now.

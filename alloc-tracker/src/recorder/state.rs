@@ -1,5 +1,6 @@
 //! The replay that is under way, and the one rule for touching it: whoever holds the ring's reading right may.
 use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::replay::Replay;
 use crate::event::ring::{self, Reader};
@@ -38,6 +39,30 @@ pub fn work<T>(work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
             return with(reader, work);
         }
         std::thread::yield_now();
+    }
+}
+
+/// Whether [`hold`] has the right to read.
+static HELD: AtomicBool = AtomicBool::new(false);
+
+/// Reads all events that are there and keeps the right to read until [`let_go`]: around a fork. Somebody who does not
+/// give it up for long must be this very thread, interrupted by the signal handler that forks: then without.
+pub fn hold() {
+    for _ in 0..10_000 {
+        drain();
+        if let Some(reader) = ring::reader() {
+            std::mem::forget(reader);
+            HELD.store(true, Ordering::Relaxed);
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Gives back the right that [`hold`] keeps.
+pub fn let_go() {
+    if HELD.swap(false, Ordering::Relaxed) {
+        ring::give_back();
     }
 }
 

@@ -9,8 +9,7 @@ use alloc_timeline::{Book, Ending, Lane, Record, TrackerCost};
 use super::output::Output;
 use super::replay::Replay;
 use super::{extract, state};
-use crate::event::ring;
-use crate::ledger::totals::{self, Counts};
+use crate::ledger::totals;
 use crate::ledger::{pool, publish};
 use crate::probe::{self, Probes};
 use crate::scope::{as_tracker, too_deep};
@@ -19,6 +18,8 @@ use crate::tag::scope::{self, ScopeId};
 
 /// A tick gets a book of its own when its live bytes are not below the last book's by more than 1 part in this.
 const BOOK_STEP: u64 = 256;
+/// A book this old gives way to another one of about the same height, in nanoseconds.
+const BOOK_AGE_NS: u64 = 50_000_000;
 /// Peaks, counts and lanes go into the log this often, in ticks; samples on every tick.
 const SUMMARY_TICKS: u64 = 10;
 
@@ -75,7 +76,8 @@ impl Recorder {
         // The replay first, then the events, then what was before them: nothing falls in between.
         state::work(|state| *state = Some(Replay::new(start_ns)));
         publish::begin();
-        state::work(|state| state.as_mut().map(Replay::add_totals));
+        let before = |scope: ScopeId| totals::of(scope).read();
+        state::work(|state| state.as_mut().map(|replay| replay.square(before, 0, start_ns)));
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), interval, desk: Mutex::new(Some(desk)) });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name("alloc-recorder".to_owned()).spawn(move || run(&worker));
@@ -133,7 +135,7 @@ fn run(shared: &Shared) {
     });
 }
 
-/// Sleeps, but not while the ring fills up.
+/// Sleeps, but not while the ring fills up, and not past a peak that is shorter than a tick.
 fn wait(shared: &Shared, pause: Duration) {
     let end = sys::now_ns() + pause.as_nanos() as u64;
     loop {
@@ -141,10 +143,10 @@ fn wait(shared: &Shared, pause: Duration) {
         if left == 0 || shared.stop.load(Ordering::Acquire) {
             return;
         }
-        if ring::half_full() {
-            state::drain();
-        }
         std::thread::park_timeout(Duration::from_nanos(left).min(Duration::from_millis(2)));
+        if let Some(desk) = desk_of(shared).as_mut() {
+            desk.look_up();
+        }
     }
 }
 
@@ -164,7 +166,7 @@ impl Desk {
             // Blocks of the peak may be known better by now; that is told less often than a new peak.
             let amended = due && std::mem::take(&mut replay.peak_amended);
             let fresh = (amended || peak.0 != self.peak_event.0).then(|| replay.snapshot_peak());
-            let summary = due.then(|| (replay.high_waters(), extract::totals(&replay.counts)));
+            let summary = due.then(|| (replay.high_waters(), extract::totals(&extract::counts_by_scope())));
             Some((sample, std::mem::take(&mut replay.records), peak, fresh, summary))
         });
         let Some((mut sample, records, peak, fresh, summary)) = tick else { return };
@@ -236,6 +238,18 @@ impl Desk {
         self.next_survey_ns = end + 50 * (end - began);
     }
 
+    /// Between two ticks: reads what is there, and takes a book if this is the highest point so far, or about as high as
+    /// that of a book of some time ago: of equal peaks the latest counts.
+    fn look_up(&mut self) {
+        let live = state::work(|state| state.as_ref().map_or(0, |replay| replay.live.max(0) as u64));
+        let Some(book) = &self.book else { return };
+        let (booked, age) = (book.live_bytes, self.since_start(sys::now_ns()).saturating_sub(book.time_ns));
+        let step = booked / BOOK_STEP;
+        if live > booked + step || live >= booked - step && age > BOOK_AGE_NS {
+            self.take_book();
+        }
+    }
+
     fn take_book(&mut self) {
         let live = state::work(|state| {
             let snapshot = state.as_ref()?.snapshot_now(0);
@@ -255,18 +269,14 @@ impl Desk {
         let end_ns = sys::now_ns();
         let last = state::work(|state| {
             let mut replay = state.take()?;
-            // From here on the totals count for everybody; what the slots still hold is part of what is live.
-            let recorded = std::mem::take(&mut replay.counts);
-            for (scope, counts) in recorded.iter().enumerate().filter(|(_, counts)| **counts != Counts::default()) {
-                totals::of(scope as ScopeId).add(counts);
-            }
-            for (scope, counts) in pool::live_slots().flat_map(|slot| slot.unpublished()) {
-                replay.apply_unpublished(scope, &counts, end_ns);
-            }
+            let counts = extract::counts_by_scope();
+            let of = |scope: ScopeId| counts.get(usize::from(scope)).copied().unwrap_or_default();
+            replay.square(of, u64::MAX, end_ns);
             let peak = replay.snapshot_peak();
-            Some((peak, replay.snapshot_now(end_ns), replay.high_waters(), std::mem::take(&mut replay.records)))
+            let at_exit = replay.snapshot_now(end_ns);
+            Some((peak, at_exit, replay.high_waters(), std::mem::take(&mut replay.records), counts))
         });
-        let Some((peak, at_exit, mut waters, records)) = last else { return };
+        let Some((peak, at_exit, mut waters, records, counts)) = last else { return };
         self.new_scopes();
         records.into_iter().for_each(|record| self.shifted(record));
         let peak_ns = self.since_start(peak.time_ns);
@@ -274,7 +284,7 @@ impl Desk {
         self.shifted(Record::AtExit(at_exit));
         waters.iter_mut().for_each(|water| water.time_ns = self.since_start(water.time_ns));
         self.output.record(Record::HighWaters(waters));
-        self.output.record(Record::Totals(extract::totals(&[])));
+        self.output.record(Record::Totals(extract::totals(&counts)));
         let at_peak = self.rss.iter().min_by_key(|(time, _)| time.abs_diff(peak_ns)).map(|&(_, bytes)| bytes);
         let lanes: Vec<Lane> = self.probes.lanes(at_peak);
         self.output.record(Record::Lanes(lanes));

@@ -105,6 +105,7 @@ static BEFORE_MAIN: extern "C" fn() = before_main;
 
 extern "C" fn before_main() {
     slot::main_begins();
+    crate::session::watch_forks();
     if let Some(slot) = pool::acquire()
         && slot.scope() == scope::RUNTIME
     {

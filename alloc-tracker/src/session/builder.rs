@@ -67,6 +67,8 @@ impl SessionBuilder {
     fn begin(&self) -> Result<Session, SessionError> {
         end::install(|| {
             let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
+            // The folder of now, whatever the working directory is in the end.
+            let path = std::path::absolute(&path).unwrap_or(path);
             let output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
             Recorder::start(output, self.first_records(), self.interval).map_err(SessionError::Thread)
         })?;

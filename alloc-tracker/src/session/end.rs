@@ -1,4 +1,6 @@
 //! How a session ends: by `finish`, by drop, or with the process.
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 
 use alloc_timeline::Ending;
@@ -8,15 +10,22 @@ use super::{Report, SessionError};
 use crate::event::ring;
 use crate::ledger::{pool, publish};
 use crate::recorder::output::log_path;
+use crate::recorder::state;
 use crate::recorder::thread::Recorder;
 use crate::scope::as_tracker;
 
 /// The recording and the process that it records: a forked child has the value but not the thread.
-static RECORDER: Mutex<Option<(u32, Recorder)>> = Mutex::new(None);
+static FIRST: Recording = Mutex::new(None);
+/// Where it is held; a forked child takes a new place, since the lock of the old one may be held for ever by a thread
+/// that the child does not have.
+static RECORDER: AtomicPtr<Recording> = AtomicPtr::new(ptr::from_ref(&FIRST).cast_mut());
+type Recording = Mutex<Option<(u32, Recorder)>>;
 static AT_EXIT: Once = Once::new();
 
 fn recorder() -> MutexGuard<'static, Option<(u32, Recorder)>> {
-    RECORDER.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    // SAFETY: the pointer is to a static or to a leaked box.
+    let recorder: &'static Recording = unsafe { &*RECORDER.load(Ordering::Acquire) };
+    recorder.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Puts a recorder in place, if there is none.
@@ -31,13 +40,19 @@ pub fn install(start: impl FnOnce() -> Result<Recorder, SessionError>) -> Result
         std::mem::forget(parents);
     }
     AT_EXIT.call_once(|| {
-        // SAFETY: both functions have the signature asked for and stay valid for the process's life.
-        unsafe {
-            libc::atexit(at_exit);
-            libc::pthread_atfork(None, None, Some(in_child));
-        }
+        // SAFETY: the function has the signature asked for and stays valid for the process's life.
+        unsafe { libc::atexit(at_exit) };
     });
     Ok(())
+}
+
+/// Has forks pass through this module, from before `main` on.
+pub fn watch_forks() {
+    // The allocator registers its own handlers with its first block. They must come before these, so that the child can
+    // allocate when these run.
+    drop(std::hint::black_box(Box::new(0u8)));
+    // SAFETY: the functions have the signature asked for and stay valid for the process's life.
+    unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
 }
 
 /// Adds a fact about the run.
@@ -71,8 +86,19 @@ extern "C" fn at_exit() {
     let _ = std::panic::catch_unwind(|| finish(Ending::Exit));
 }
 
-/// In a forked child: the recording and its thread are the parent's.
+/// Before a fork: nobody may be reading the ring, so that the child gets a replay that is whole.
+extern "C" fn before_fork() {
+    state::hold();
+}
+
+extern "C" fn in_parent() {
+    state::let_go();
+}
+
+/// In a forked child: the recording and its thread are the parent's; what was counted until now is the child's as well.
 extern "C" fn in_child() {
     publish::reset();
+    state::let_go();
     ring::reset();
+    RECORDER.store(Box::into_raw(Box::new(Mutex::new(None))), Ordering::Release);
 }

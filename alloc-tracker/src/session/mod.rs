@@ -2,6 +2,8 @@
 mod builder;
 mod end;
 
+pub(crate) use end::watch_forks;
+
 pub use builder::SessionBuilder;
 
 use std::path::PathBuf;

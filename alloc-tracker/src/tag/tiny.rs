@@ -11,6 +11,9 @@ use super::scope::{self, ScopeId};
 const CODES: usize = 32;
 const LIFTED: usize = 17;
 const MAX_TAGS: usize = 1 << 15;
+/// The last numbers stand for `other scopes`, and those before them for the tracker, whose blocks must stay its own.
+const OTHERS: usize = MAX_TAGS - CODES;
+const TRACKERS: usize = OTHERS - CODES;
 
 static TAG_OF: [AtomicU16; scope::MAX_SCOPES * CODES] = [const { AtomicU16::new(0) }; scope::MAX_SCOPES * CODES];
 static PAIR_OF: [AtomicU32; MAX_TAGS] = [const { AtomicU32::new(0) }; MAX_TAGS];
@@ -54,7 +57,13 @@ fn tag_of(scope: ScopeId, code: usize) -> u16 {
 #[cold]
 #[inline(never)]
 fn unusual(pair: usize, tag: u16) -> u16 {
-    if tag == FULL { overflow(pair % CODES) } else { number(pair) }
+    if tag == FULL { overflow(pair) } else { number(pair) }
+}
+
+/// Whether the block of `tag` counts as `other scopes`', whoever allocated it.
+#[inline(always)]
+pub fn is_others(tag: u16) -> bool {
+    usize::from(tag) % MAX_TAGS >= OTHERS
 }
 
 /// What `tag` stands for.
@@ -77,12 +86,13 @@ pub fn ranges() -> [(usize, usize); 2] {
 }
 
 fn number(pair: usize) -> u16 {
-    // The last CODES numbers are kept for `other scopes`.
     let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
-    if fresh as usize >= MAX_TAGS - CODES {
-        NEXT.store((MAX_TAGS - CODES) as u32, Ordering::Relaxed);
-        TAG_OF[pair].store(FULL, Ordering::Relaxed);
-        return overflow(pair % CODES);
+    if fresh as usize >= TRACKERS {
+        NEXT.store(TRACKERS as u32, Ordering::Relaxed);
+        if let Some(tag) = TAG_OF.get(pair) {
+            tag.store(FULL, Ordering::Relaxed);
+        }
+        return overflow(pair);
     }
     PAIR_OF[fresh as usize].store(pack((pair / CODES) as ScopeId, pair % CODES), Ordering::Relaxed);
     // Two threads may number one pair at the same moment: both numbers stand for it, and later blocks use one of them.
@@ -90,9 +100,11 @@ fn number(pair: usize) -> u16 {
     fresh as u16
 }
 
-fn overflow(code: usize) -> u16 {
-    let tag = MAX_TAGS - CODES + code;
-    PAIR_OF[tag].store(pack(scope::OTHER_SCOPES, code), Ordering::Relaxed);
+fn overflow(pair: usize) -> u16 {
+    let (owner, code) = (pair / CODES, pair % CODES);
+    let tracker = owner == usize::from(scope::TRACKER);
+    let (scope, tag) = if tracker { (scope::TRACKER, TRACKERS + code) } else { (scope::OTHER_SCOPES, OTHERS + code) };
+    PAIR_OF[tag].store(pack(scope, code), Ordering::Relaxed);
     tag as u16
 }
 
