@@ -1,0 +1,145 @@
+//! What forward leaves for backward, by layer, in requested bytes: measured, computed here from the layers' shapes, and
+//! planned by `trainer plan`. All three are equal to the byte.
+//!
+//! The arithmetic, with maps of 4-byte elements of `batch` images, and every map halved (rounded up) by a stride of 2:
+//! a convolution's output is kept because batch norm keeps its input; a batch norm's output becomes its ReLU's, in
+//! place, and ReLU keeps its result; batch norm keeps mean and 1/deviation, 8 bytes a channel. A batch norm whose
+//! output is only added to the main lane keeps just those 8 bytes.
+use std::collections::BTreeMap;
+
+use alloc_timeline::Category;
+use tests::{Config, command, requested, requested_by_layer, run, tables};
+
+const MODELS: [&str; 2] = ["resnet18", "mobilenet_v1"];
+/// Bytes an element, and bytes a channel of a batch norm.
+const F32: u64 = 4;
+const BN: u64 = 8;
+
+type ByLayer = BTreeMap<String, u64>;
+
+fn half(side: u64) -> u64 {
+    side.div_ceil(2)
+}
+
+/// Log-probabilities of 1000 classes, the loss, and the total weight that it was divided by.
+fn loss(batch: u64) -> u64 {
+    batch * 1000 * F32 + F32 + F32
+}
+
+fn resnet18(batch: u64, side: u64) -> ByLayer {
+    let mut saved = ByLayer::new();
+    let map = |channels: u64, side: u64| batch * channels * side * side * F32;
+    let mut side = half(side);
+    saved.insert("conv1".into(), map(64, side));
+    saved.insert("bn1".into(), map(64, side) + 64 * BN);
+    side = half(side);
+    // The output, 4 bytes an element, is the next convolution's input; the indices take 8.
+    saved.insert("maxpool".into(), map(64, side) + 2 * map(64, side));
+    for (group, channels) in [(1, 64), (2, 128), (3, 256), (4, 512)] {
+        for block in 0..2 {
+            let mut put = |name: &str, bytes| saved.insert(format!("layer{group}.{block}.{name}"), bytes);
+            if group > 1 && block == 0 {
+                side = half(side);
+                put("downsample.0", map(channels, side));
+                put("downsample.1", channels * BN);
+            }
+            for half_block in 1..=2 {
+                put(&format!("conv{half_block}"), map(channels, side));
+                put(&format!("bn{half_block}"), map(channels, side) + channels * BN);
+            }
+        }
+    }
+    saved.insert("avgpool".into(), batch * 512 * F32);
+    saved.insert("loss".into(), loss(batch));
+    saved
+}
+
+fn mobilenet_v1(batch: u64, side: u64) -> ByLayer {
+    let mut saved = ByLayer::new();
+    let mut side = half(side);
+    let mut put = |block: usize, first: usize, channels: u64, side: u64| {
+        let map = batch * channels * side * side * F32;
+        saved.insert(format!("model.{block}.{first}"), map);
+        saved.insert(format!("model.{block}.{}", first + 1), map + channels * BN);
+    };
+    put(0, 0, 32, side);
+    let mut from = 32;
+    for (block, to) in [64, 128, 128, 256, 256, 512, 512, 512, 512, 512, 512, 1024, 1024].into_iter().enumerate() {
+        // Maps shrink in blocks 2, 4, 6 and 12, where the channels double, but for the first doubling.
+        if to > from && block > 0 {
+            side = half(side);
+        }
+        put(block + 1, 0, from, side);
+        put(block + 1, 3, to, side);
+        from = to;
+    }
+    saved.insert("model.14".into(), batch * 1024 * F32);
+    saved.insert("loss".into(), loss(batch));
+    saved
+}
+
+fn computed(model: &str, batch: u64, side: u64) -> ByLayer {
+    if model == "resnet18" { resnet18(batch, side) } else { mobilenet_v1(batch, side) }
+}
+
+fn planned(model: &str, batch: u64, side: u64) -> serde_json::Value {
+    let (batch, side) = (batch.to_string(), side.to_string());
+    let ran = run(command("trainer").args(["plan", "--json", "--model", model]).args([
+        "--batch",
+        &batch,
+        "--image-size",
+        &side,
+    ]));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).expect("one JSON object")
+}
+
+/// Checks every step of one configuration, and gives the sum.
+#[track_caller]
+fn check(model: &'static str, batch: u64, side: u64, steps: u64) -> u64 {
+    let expected = computed(model, batch, side);
+    let sum = expected.values().sum::<u64>();
+    let plan = planned(model, batch, side);
+    let plan_by_layer: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
+    assert_eq!(plan_by_layer, expected, "trainer plan, {model}, batch {batch}, {side} px");
+    assert_eq!(plan["saved_bytes"], sum);
+
+    let timeline = Config::train(model, batch, side, steps).run();
+    let at_end_of_forward = tables(timeline, "end of forward");
+    assert_eq!(at_end_of_forward.len(), steps as usize);
+    for table in at_end_of_forward {
+        let measured = requested_by_layer(timeline, table, Category::Activation);
+        assert_eq!(measured, expected, "measured, {model}, batch {batch}, {side} px");
+        // Each storage once: a map that two nodes keep (ReLU's result is the next convolution's input) is one block.
+        assert_eq!(requested(table, Category::Activation), sum);
+    }
+    sum
+}
+
+/// 64 halves evenly down to 2; 97 is odd: 97 -> 49 -> 25 -> 13 -> 7 -> 4.
+#[test]
+fn bytes_by_layer_are_the_sums_from_shapes() {
+    for model in MODELS {
+        for batch in [2, 3] {
+            for side in [64, 97] {
+                check(model, batch, side, 2);
+            }
+        }
+    }
+}
+
+/// The published element counts at 224, and MiB an image: the measured bytes less what does not grow with the batch
+/// (8 bytes for each of the batch norms' channels, 8 for the loss and its weight), over the batch.
+#[test]
+fn mib_an_image_at_224() {
+    for (model, elements, rest, channels, mib) in [
+        // Convolution outputs and ReLU outputs; max pool's output and indices; fc's input; log-probabilities.
+        ("resnet18", 2_483_712 + 2_308_096, 200_704 * (4 + 8) + 512 * 4 + 1000 * 4, 4_800, "20.582"),
+        ("mobilenet_v1", 5_042_688 + 5_042_688, 1024 * 4 + 1000 * 4, 10_944, "38.480"),
+    ] {
+        let batch = 2;
+        let an_image = (check(model, batch, 224, 2) - channels * BN - 2 * F32) / batch;
+        assert_eq!(an_image, elements * F32 + rest, "{model}");
+        assert_eq!(format!("{:.3}", an_image as f64 / f64::from(1 << 20)), mib, "{model}");
+    }
+}

@@ -1,0 +1,98 @@
+//! What the trap programs share: a line for each check, the session that the first argument asks for, errno, the C
+//! functions that the `libc` crate does not declare, and random numbers.
+#![allow(dead_code, reason = "no trap needs all of it")]
+use std::ffi::{c_char, c_int, c_void};
+use std::fmt::Debug;
+
+use alloc_tracker::Session;
+
+unsafe extern "C" {
+    pub fn cfree(block: *mut c_void);
+    pub fn valloc(size: usize) -> *mut c_void;
+    pub fn pvalloc(size: usize) -> *mut c_void;
+    pub fn free_sized(block: *mut c_void, size: usize);
+    pub fn free_aligned_sized(block: *mut c_void, alignment: usize, size: usize);
+    pub fn asprintf(result: *mut *mut c_char, format: *const c_char, ...) -> c_int;
+    pub fn quick_exit(code: c_int) -> !;
+}
+
+/// The first argument, when there is one that is not `-`: the timeline to write.
+pub fn output() -> Option<String> {
+    std::env::args().nth(1).filter(|path| path != "-")
+}
+
+/// A session that writes to [`output`], when there is one.
+pub fn session() -> Option<Session> {
+    // stdout's buffer is made by the first line, and shall not belong to whatever scope prints that.
+    println!("began");
+    let path = output()?;
+    Some(Session::builder().output(path).start().expect("a session"))
+}
+
+/// The second argument: which of its tricks a trap shall do.
+pub fn trick() -> String {
+    std::env::args().nth(2).unwrap_or_default()
+}
+
+/// Finishes the session, if there is one.
+pub fn finish(session: Option<Session>) {
+    if let Some(session) = session {
+        session.finish().expect("the timeline");
+    }
+}
+
+/// Prints `ok NAME`, or `FAIL NAME` with both values.
+pub fn check<T: PartialEq + Debug>(name: &str, got: T, expected: T) {
+    if got == expected {
+        println!("ok {name}");
+    } else {
+        println!("FAIL {name}: expected {expected:?} got {got:?}");
+    }
+}
+
+/// Prints `ok NAME` when `holds`, otherwise `FAIL NAME` with what was found.
+pub fn check_that(name: &str, holds: bool, found: impl Debug) {
+    if holds {
+        println!("ok {name}");
+    } else {
+        println!("FAIL {name}: expected otherwise got {found:?}");
+    }
+}
+
+pub fn errno() -> c_int {
+    // SAFETY: the calling thread's own errno, valid as long as the thread.
+    unsafe { *libc::__errno_location() }
+}
+
+pub fn set_errno(code: c_int) {
+    // SAFETY: as for `errno`.
+    unsafe { *libc::__errno_location() = code }
+}
+
+/// Bytes of this process that are resident.
+pub fn resident() -> i64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
+    let pages: i64 = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("the second number");
+    pages * 4096
+}
+
+/// Whether `ALLOC_TRACKER=off` switched the tracker off.
+pub fn is_off() -> bool {
+    !alloc_tracker::hooks::is_on()
+}
+
+/// xorshift64*: the same numbers for the same seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 11) % end
+    }
+}
