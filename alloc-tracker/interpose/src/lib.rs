@@ -8,9 +8,8 @@
 //! The functions are exported from the executable, where the dynamic loader looks first, so that the calls of every
 //! shared library arrive here. They are pinned (`FAMILY`), because rustc may drop an archive member that only
 //! interposes (rust-lang/rust#57287), and the tracker proves at run time where each library's calls really go
-//! (`alloc_tracker::interposition`). On macOS the two-level namespace of dyld keeps libraries on their own malloc: there
-//! this crate has no effect.
-#![cfg(not(target_os = "macos"))]
+//! (`alloc_tracker::interposition`). Linux only: on macOS the two-level namespace of dyld keeps libraries on their own
+//! malloc.
 
 use std::ffi::{c_int, c_void};
 
