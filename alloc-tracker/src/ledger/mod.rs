@@ -5,8 +5,8 @@
 //!                                                            \-----otherwise---> totals.rs
 //! ```
 //!
-//! Invariant: for every scope, totals + what the recorder has taken over + what is in the ring + what stands in the
-//! slots is what the program has really allocated and freed. A slot's balance of bytes never leaves
+//! Invariant: for every scope, totals + what is in the ring + what stands in the slots is what the program has really
+//! allocated and freed; the recorder adds to the totals what it reads from the ring. A slot's balance of bytes never leaves
 //! ±[`slot::BALANCE_LIMIT`], so that the total the recorder sees is wrong by at most that much per thread.
 pub(crate) mod pool;
 pub(crate) mod publish;
