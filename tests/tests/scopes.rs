@@ -90,7 +90,7 @@ fn a_future_takes_its_scope_along() {
     assert_eq!(held.keys().filter(|(phase, _)| phase == "outer").count(), 1, "{held:?}");
 }
 
-/// There are 32,767 scopes. What finds no place is under `other scopes`, and counted; no block is lost.
+/// There are 32,765 scopes. What finds no place is under `other scopes`, and counted; no block is lost.
 #[test]
 fn more_layers_than_there_is_room_for() {
     let (timeline, held) = tried("many");

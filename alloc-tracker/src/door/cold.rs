@@ -1,17 +1,19 @@
 //! The other ways: large blocks, odd alignments, tiny blocks on their way out, threads without a slot, strangers.
 use super::backend;
-use super::hot;
 use crate::event::{Event, Kind};
-use crate::ledger::slot::{DEFAULT_SCOPE, Slot, bump};
+use crate::ledger::slot::{DEFAULT_SCOPE, Slot};
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::sys::next_free;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::scope::{OTHER_SCOPES, ScopeId, TRACKER};
-use crate::tag::shadow::{self, IDENTIFIED, LIFTED, Place, TINY, WIDE};
+use crate::tag::shadow::{self, Place, TINY};
 use crate::tag::tiny;
 use std::sync::atomic::Ordering;
+
+/// The smallest block that the recorder can know by its address: its tag takes four entries.
+pub const WIDE_MIN: usize = 64;
 
 /// What a tag says of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub struct Tag {
     pub plain: bool,
 }
 
-/// As [`hot::allocate`].
+/// As [`super::hot::allocate`].
 #[cold]
 #[inline(never)]
 pub fn allocate(size: usize) -> *mut u8 {
@@ -52,26 +54,23 @@ pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: Sco
     let Some(place) = shadow::find_or_map(block.addr()) else { return };
     // SAFETY: the block was handed out by the backend just now and nobody has freed it.
     let usable = unsafe { backend::usable(block) };
-    let plain = requested <= SMALL_MAX && usable == class::usable(requested);
-    let wide = requested > SMALL_MAX || !plain && usable >= 64;
     let storage = slot.is_some_and(|slot| slot.storage.swap(0, Ordering::Relaxed) != 0);
     let mut identified = false;
-    if usable <= 16 {
+    if tiny::is_tiny(requested, usable) {
         let tag = tiny::tag(scope, requested, usable);
         place.store(0, TINY | tag);
         if tiny::is_others(tag) {
             scope = OTHER_SCOPES;
         }
     } else {
-        place.store(0, scope + 1);
-        if wide || storage {
+        let plain = is_plain(requested, usable);
+        if !plain || storage && usable >= WIDE_MIN {
             identified = scope != TRACKER && identify(slot, kind, block, scope, [usable, requested], storage);
         }
-        if wide {
-            place.store_wide(requested, identified);
+        if plain && !identified {
+            place.store_plain(scope + 1, requested);
         } else {
-            let size = requested as u16 + if plain { 0 } else { LIFTED };
-            place.store(1, size | if identified { IDENTIFIED } else { 0 });
+            place.store_wide(scope, requested, identified);
         }
     }
     if !identified {
@@ -101,19 +100,15 @@ pub fn identify(
 
 /// Adds counts of the small lane, through the slot where there is one.
 pub fn add(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
-    let Some(slot) = slot else { return publish::delta(None, scope, counts) };
-    let entry = slot.entry(scope);
-    bump(&entry.allocated, counts.allocated);
-    bump(&entry.freed, counts.freed);
-    bump(&entry.requested, counts.requested);
-    bump(&entry.requested_freed, counts.requested_freed);
-    bump(&entry.allocations, counts.allocations);
-    bump(&entry.frees, counts.frees);
-    bump(&entry.moved_in, counts.moved_in);
-    let live = counts.live();
-    if slot.strays_up(live) || slot.strays_down(0) {
-        slot.publish();
+    match slot {
+        Some(slot) => slot.add(scope, counts),
+        None => publish::delta(None, scope, counts),
     }
+}
+
+/// Whether a block is one of the size class that its request asks for at natural alignment.
+pub fn is_plain(requested: usize, usable: usize) -> bool {
+    requested <= SMALL_MAX && usable == class::usable(requested)
 }
 
 /// Reads the tag of the block at `place`; `None` for a stranger.
@@ -124,7 +119,7 @@ pub fn read(place: Place, block: *const u8) -> Option<Tag> {
     }
     if first & TINY != 0 {
         let tiny = tiny::pair(first & !TINY);
-        let plain = class::usable(tiny.requested) == tiny.usable;
+        let plain = is_plain(tiny.requested, tiny.usable);
         return Some(Tag {
             scope: tiny.scope,
             requested: tiny.requested,
@@ -133,23 +128,19 @@ pub fn read(place: Place, block: *const u8) -> Option<Tag> {
             plain,
         });
     }
-    let second = place.load(1);
-    let identified = second & IDENTIFIED != 0;
-    let size = second & !IDENTIFIED;
-    let requested = match size {
-        wide if wide & WIDE != 0 => place.load_wide(),
-        lifted if lifted >= LIFTED => usize::from(lifted - LIFTED),
-        requested => usize::from(requested),
-    };
     // SAFETY: a tagged block is live (tags are cleared before the block goes back) and of this backend.
     let usable = unsafe { backend::usable(block) };
-    Some(Tag { scope: first - 1, requested, identified, usable, plain: usize::from(size) <= SMALL_MAX })
+    let (scope, requested, identified) = match place.load_wide() {
+        Some(wide) => wide,
+        None => (first - 1, usize::from(place.load(1)), false),
+    };
+    Some(Tag { scope, requested, identified, usable, plain: is_plain(requested, usable) })
 }
 
-/// As [`hot::release`].
+/// As [`super::hot::release`].
 ///
 /// # Safety
-/// As for [`hot::release`].
+/// As for [`super::hot::release`].
 #[cold]
 #[inline(never)]
 pub unsafe fn release(block: *mut u8) {
@@ -176,7 +167,7 @@ pub unsafe fn release(block: *mut u8) {
 
 /// Takes the tag off a block that is about to be freed, and counts the free.
 fn untag(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) {
-    place.store(0, 0);
+    place.clear();
     if tag.identified {
         let call = slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed));
         let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);
@@ -185,11 +176,6 @@ fn untag(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) {
             return;
         }
     }
-    match slot {
-        Some(slot) => hot::uncount(slot, tag.scope, tag.usable, tag.requested),
-        None => {
-            let (freed, requested_freed) = (tag.usable as u64, tag.requested as u64);
-            add(None, tag.scope, &Counts { freed, requested_freed, frees: 1, ..Counts::default() });
-        }
-    }
+    let (freed, requested_freed) = (tag.usable as u64, tag.requested as u64);
+    add(slot, tag.scope, &Counts { freed, requested_freed, frees: 1, ..Counts::default() });
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 
 use alloc_timeline::Category;
 
-use super::cold::{self, Tag};
+use super::cold::{self, Tag, WIDE_MIN};
 use super::resize;
 use crate::event::{Event, Kind};
 use crate::ledger::slot::Slot;
@@ -11,7 +11,7 @@ use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::scope::as_tracker;
 use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
-use crate::tag::shadow::{self, IDENTIFIED, Place, TINY};
+use crate::tag::shadow::{self, Place, TINY};
 
 /// The tag of the live block that starts at `block`; `None` for addresses that no tracked block starts at.
 fn find(block: *const u8) -> Option<(Place, Tag)> {
@@ -27,10 +27,11 @@ pub fn owner(block: *const u8) -> Option<ScopeId> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    match shadow::find(block.addr())?.load(0) {
+    let place = shadow::find(block.addr())?;
+    match place.load(0) {
         0 => None,
-        tiny if tiny & TINY != 0 => Some(crate::tag::tiny::pair(tiny & !TINY).scope),
-        first => Some(first - 1),
+        tiny if tiny & TINY != 0 => Some(crate::tag::tiny::pair(tiny).scope),
+        first => Some(place.load_wide().map_or(first - 1, |(scope, ..)| scope)),
     }
 }
 
@@ -47,7 +48,7 @@ pub fn expect_storage(expected: bool) {
 }
 
 /// Says what the block at `block` is for, for its whole life; a block that was allocated in no layer becomes `layer`'s (0:
-/// nobody's). `false` when no recorder can take it in: the block is unknown, smaller than 32 bytes, or nobody records.
+/// nobody's). `false` when no recorder can take it in: the block is unknown, smaller than 64 bytes, or nobody records.
 pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
     if !publish::recording() {
         return false;
@@ -64,20 +65,20 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
     if parts.layer == 0 && layer != 0 {
         let intern = || scope::scope(Parts { layer, ..parts });
         owner = slot.map_or_else(intern, |slot| as_tracker(slot, intern));
-        place.store(0, owner + 1);
+        place.store_wide(owner, tag.requested, true);
     }
     publish::emit(slot, Event { kind: Kind::Labelled, scope: owner, a, b, ..Event::default() })
 }
 
 /// Moves a block from the small lane to those that the recorder knows by address.
 fn promote(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) -> bool {
-    if place.load(0) & TINY != 0 || tag.scope == TRACKER {
+    if tag.usable < WIDE_MIN || tag.scope == TRACKER {
         return false;
     }
     if !cold::identify(slot, Kind::Adopted, block, tag.scope, [tag.usable, tag.requested], false) {
         return false;
     }
-    place.store(1, place.load(1) | IDENTIFIED);
+    place.store_wide(tag.scope, tag.requested, true);
     resize::leave_small_lane(slot, tag);
     true
 }

@@ -5,16 +5,16 @@
 //! be somebody else's.
 use std::sync::atomic::Ordering;
 
-use super::cold::{self, Tag};
-use super::{backend, hot};
+use super::backend;
+use super::cold::{self, Tag, WIDE_MIN};
 use crate::event::{Event, Kind};
-use crate::ledger::slot::Slot;
+use crate::ledger::slot::{Slot, bump};
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::sys::next_realloc;
 use crate::tag::class::{self, SMALL_MAX};
-use crate::tag::shadow::{self, IDENTIFIED, Place};
+use crate::tag::shadow::{self, Place};
 
 /// Resizes `block` to `size` bytes; `alignment` is kept where it is more than the natural one (0: natural). Null when
 /// there is no memory: the block then stays as it was.
@@ -35,8 +35,11 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_realloc(block, size) };
     };
-    totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     let slot = pool::acquire();
+    match slot {
+        Some(slot) => bump(&slot.resized, 1),
+        None => _ = totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed),
+    }
     let token = take(slot, place, block, &old);
     let resized = really(block);
     if resized.is_null() {
@@ -50,7 +53,7 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
 
 /// Takes the tag off. Gives the token under which the recorder keeps an identified block meanwhile; 0 without one.
 fn take(slot: Option<&Slot>, place: Place, block: *mut u8, old: &Tag) -> u64 {
-    place.store(0, 0);
+    place.clear();
     if old.identified {
         let token = publish::token();
         let (a, b, c) = (block.addr() as u64, old.usable as u64, old.requested as u64);
@@ -93,9 +96,9 @@ fn put(slot: Option<&Slot>, token: u64, block: *mut u8, requested: usize, old: &
         count_shrinking(slot, old, usable, requested);
         return cold::tag(slot, block, requested, old.scope, Kind::Adopted);
     }
-    let place = shadow::find_or_map(block.addr()).filter(|_| usable > 16);
+    let place = shadow::find_or_map(block.addr()).filter(|_| usable >= WIDE_MIN);
     let event = Event { kind: Kind::Put, scope: old.scope, e: token, ..Event::default() };
-    let Some(place) = place.filter(|_| usable >= 64) else {
+    let Some(place) = place else {
         // Too small for an identity now: it goes on in the small lane.
         let gone = publish::emit(slot, event);
         debug_assert!(gone || !publish::recording());
@@ -103,13 +106,7 @@ fn put(slot: Option<&Slot>, token: u64, block: *mut u8, requested: usize, old: &
         return cold::tag(slot, block, requested, old.scope, Kind::Adopted);
     };
     let known = Event { a: block.addr() as u64, b: usable as u64, c: requested as u64, ..event };
-    let identified = publish::emit(slot, known);
-    place.store(0, old.scope + 1);
-    if requested <= SMALL_MAX && usable == class::usable(requested) {
-        place.store(1, requested as u16 | if identified { IDENTIFIED } else { 0 });
-    } else {
-        place.store_wide(requested, identified);
-    }
+    place.store_wide(old.scope, requested, publish::emit(slot, known));
 }
 
 /// [`resize`] for the common case: a small plain block that stays one. `None`: not that case.
@@ -118,36 +115,27 @@ fn put(slot: Option<&Slot>, token: u64, block: *mut u8, requested: usize, old: &
 /// As for [`resize`].
 #[inline]
 pub unsafe fn resize_small(block: *mut u8, size: usize) -> Option<*mut u8> {
-    // SAFETY: a non-null current() points to this thread's slot, which stays mapped for ever.
-    let slot = unsafe { pool::current().as_ref() }?;
+    let slot = pool::lane().is_open().then(pool::acquire).flatten()?;
     let place = shadow::find(block.addr())?;
-    let (first, old) = (place.load(0), usize::from(place.load(1)));
-    let small = 17..=SMALL_MAX;
-    if first == 0 || first & shadow::TINY != 0 || !small.contains(&old) || !small.contains(&size) {
+    let (tag, old) = place.load_plain()?;
+    if !(17..=SMALL_MAX).contains(&size) {
         return None;
     }
-    place.store(0, 0);
+    place.clear_plain();
     // SAFETY: as the caller promises.
     let resized = unsafe { backend::realloc(block, size) };
     if resized.is_null() {
-        place.store(0, first);
+        place.store_plain(tag, old);
         return Some(resized);
     }
-    totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    bump(&slot.resized, 1);
+    let (before, after) = (class::usable(old) as u64, class::usable(size) as u64);
     let Some(place) = shadow::find_or_map(resized.addr()) else {
-        hot::uncount(slot, first - 1, class::usable(old), old);
+        let counts = Counts { freed: before, requested_freed: old as u64, frees: 1, ..Counts::default() };
+        slot.add(tag - 1, &counts);
         return Some(resized);
     };
-    place.store(0, first);
-    place.store(1, size as u16);
-    let (before, after) = (class::usable(old) as u64, class::usable(size) as u64);
-    let counts = Counts {
-        allocated: after.saturating_sub(before),
-        freed: before.saturating_sub(after),
-        requested: (size as u64).saturating_sub(old as u64),
-        requested_freed: (old as u64).saturating_sub(size as u64),
-        ..Counts::default()
-    };
-    cold::add(Some(slot), first - 1, &counts);
+    place.store_plain(tag, size);
+    slot.add_resized(tag - 1, [before, after], [old as u64, size as u64]);
     Some(resized)
 }

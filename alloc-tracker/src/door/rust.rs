@@ -33,6 +33,15 @@ fn natural(layout: &Layout) -> bool {
     layout.align() <= 8 || layout.align() == 16 && layout.size() > 8
 }
 
+#[cold]
+#[inline(never)]
+fn aligned(layout: Layout) -> *mut u8 {
+    // SAFETY: the layout's size is not 0, as the callers of GlobalAlloc's functions promise.
+    let block = unsafe { Jemalloc.alloc(layout) };
+    cold::count(block, layout.size());
+    block
+}
+
 // SAFETY: blocks come from jemalloc with the layout's size and at least its alignment, stay where they are until freed
 // or resized through this same allocator, and are freed once; no method unwinds.
 unsafe impl GlobalAlloc for Tracker {
@@ -41,10 +50,7 @@ unsafe impl GlobalAlloc for Tracker {
         if natural(&layout) {
             return hot::allocate(layout.size());
         }
-        // SAFETY: the caller's promise, passed on: the layout's size is not 0.
-        let block = unsafe { Jemalloc.alloc(layout) };
-        cold::count(block, layout.size());
-        block
+        aligned(layout)
     }
 
     #[inline]
@@ -59,9 +65,9 @@ unsafe impl GlobalAlloc for Tracker {
     }
 
     #[inline]
-    unsafe fn dealloc(&self, block: *mut u8, _layout: Layout) {
-        // SAFETY: the caller gives back a live block of this allocator.
-        unsafe { hot::release(block) }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller gives back a live block of this allocator, with the layout that it was allocated with.
+        unsafe { hot::release_sized(block, layout.size()) }
     }
 
     #[inline]

@@ -8,9 +8,11 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::lane::Lane;
 use super::slot::{DEFAULT_SCOPE, Slot};
 use crate::mode::{Mode, mode};
 use crate::sys;
+use crate::tag::scope::ScopeId;
 
 const SLOTS_PER_BLOCK: usize = 64;
 const MAX_BLOCKS: usize = 2048;
@@ -26,16 +28,112 @@ static FREE: AtomicU64 = AtomicU64::new(0);
 static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 static KEY_MAKING: AtomicBool = AtomicBool::new(false);
 
+/// The lane of threads that have no slot.
+static CLOSED: Lane = Lane::closed();
+
+/// The calling thread's pointer to its lane: a thread-local that is read with two instructions and leaves all other
+/// registers alone. (`thread_local!` keeps a register over calls for its address, which costs the hot path four.)
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod own {
+    use std::arch::{asm, global_asm};
+
+    use super::{CLOSED, Lane};
+
+    global_asm!(
+        ".pushsection .tdata.alloc_tracker_lane, \"awT\", @progbits",
+        ".p2align 3",
+        ".hidden alloc_tracker_lane",
+        ".globl alloc_tracker_lane",
+        ".type alloc_tracker_lane, @tls_object",
+        ".size alloc_tracker_lane, 8",
+        "alloc_tracker_lane:",
+        ".quad {closed}",
+        ".popsection",
+        closed = sym CLOSED,
+    );
+
+    #[inline(always)]
+    pub fn lane() -> *const Lane {
+        let lane;
+        // SAFETY: reads the calling thread's own variable, by the initial-exec model of the ELF TLS ABI.
+        unsafe {
+            asm!(
+                "mov {lane}, qword ptr [rip + alloc_tracker_lane@GOTTPOFF]",
+                "mov {lane}, qword ptr fs:[{lane}]",
+                lane = out(reg) lane,
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        lane
+    }
+
+    pub fn set(lane: *const Lane) {
+        // SAFETY: as in `lane`, writing.
+        unsafe {
+            asm!(
+                "mov {offset}, qword ptr [rip + alloc_tracker_lane@GOTTPOFF]",
+                "mov qword ptr fs:[{offset}], {lane}",
+                offset = out(reg) _,
+                lane = in(reg) lane,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// The same by the language's own means.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod own {
+    use std::cell::Cell;
+
+    use super::{CLOSED, Lane};
+
+    thread_local! {
+        static LANE: Cell<*const Lane> = const { Cell::new(&raw const CLOSED) };
+    }
+
+    #[inline(always)]
+    pub fn lane() -> *const Lane {
+        LANE.with(Cell::get)
+    }
+
+    pub fn set(lane: *const Lane) {
+        LANE.with(|cell| cell.set(lane));
+    }
+}
+
 thread_local! {
-    // Both are plain memory without destructors, so that they work until the thread's very last instruction.
+    // All are plain memory without destructors, so that they work until the thread's very last instruction.
     static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The calling thread's slot; null when it has none (yet, any more, or because tracking is off).
+/// The lane of the calling thread's slot; one that is closed when it has no slot.
 #[inline(always)]
-pub fn current() -> *const Slot {
+pub fn lane() -> &'static Lane {
+    // SAFETY: the pointer is to CLOSED or into a slot, in a mapping that is never unmapped.
+    unsafe { &*own::lane() }
+}
+
+/// The calling thread's slot; null when it has none (yet, any more, or because tracking is off).
+fn current() -> *const Slot {
     SLOT.with(Cell::get)
+}
+
+/// Empties the words of the calling thread's lane, which must be open.
+pub fn gather() {
+    // SAFETY: SLOT is null or points to a slot in a mapping that is never unmapped.
+    if let Some(slot) = unsafe { current().as_ref() } {
+        slot.gather();
+    }
+}
+
+/// Lets the calling thread's lane, which must be open, gather the frees of `scope`.
+pub fn gather_frees_of(scope: ScopeId) {
+    // SAFETY: as in `gather`.
+    if let Some(slot) = unsafe { current().as_ref() } {
+        slot.gather_frees_of(scope);
+    }
 }
 
 /// The calling thread's slot as a reference, getting it one if it is fresh. `None` while busy.
@@ -57,6 +155,7 @@ pub fn acquire() -> Option<&'static Slot> {
     MOST_LIVE.fetch_max(LIVE.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     arrange_release(slot);
     SLOT.with(|cell| cell.set(slot));
+    own::set(&slot.lane);
     BUSY.with(|busy| busy.set(false));
     Some(slot)
 }
@@ -66,6 +165,12 @@ pub fn live_slots() -> impl Iterator<Item = &'static Slot> {
     (0..USED.load(Ordering::Acquire).min(MAX_SLOTS))
         .filter_map(slot_at)
         .filter(|slot| slot.taken.load(Ordering::Acquire) != 0)
+}
+
+/// Blocks that the threads with a slot have resized, those that have ended too.
+pub fn resized() -> u64 {
+    let used = USED.load(Ordering::Acquire).min(MAX_SLOTS);
+    (0..used).filter_map(slot_at).map(|slot| slot.resized.load(Ordering::Relaxed)).sum()
 }
 
 /// The most threads that had a slot at one time.
@@ -150,6 +255,7 @@ fn arrange_release(slot: &'static Slot) {
 extern "C" fn release(slot: *mut libc::c_void) {
     // SAFETY: the value is what `arrange_release` stored: a slot, valid for the rest of the process.
     let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
+    own::set(&raw const CLOSED);
     slot.publish_now();
     SLOT.with(|cell| cell.set(ptr::null()));
     BUSY.with(|busy| busy.set(true));

@@ -1,9 +1,16 @@
 //! A thread's own part of the ledger: counters by scope, the scope stack, and how far the balance has drifted.
 //!
+//! ```text
+//! lane (two words) --32 KiB--> entries, by scope --balance beyond 32 KiB--> published
+//! ```
+//!
 //! Only the owning thread writes a slot. The recorder reads counters of running threads, so they are relaxed atomics,
 //! written as load + store (which compiles to a plain add in memory, without a bus lock).
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
+use std::sync::atomic::{
+    AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
 
+use super::lane::{Lane, WORD_LIMIT};
 use super::publish;
 use super::totals::Counts;
 use crate::tag::scope::{MAX_SCOPES, NOBODY, ScopeId, TRACKER};
@@ -12,8 +19,12 @@ use crate::tag::scope::{MAX_SCOPES, NOBODY, ScopeId, TRACKER};
 pub const ENTRIES: usize = 128;
 /// How deep scopes may nest before further ones are counted but not entered.
 pub const STACK: usize = 256;
-/// The most by which one thread's unpublished balance may stray from zero, in bytes.
-pub const BALANCE_LIMIT: i64 = 64 * 1024;
+/// The most by which the balance of one thread's entries may stray from zero, in bytes.
+const BALANCE_LIMIT: i64 = 32 * 1024;
+/// The most by which everything that one thread has not published may stray from zero, in bytes.
+pub const SLACK: i64 = BALANCE_LIMIT + WORD_LIMIT;
+/// How often [`Slot::unpublished`] looks again when the thread is just moving what it shall read.
+const LOOKS: usize = 1000;
 /// The scope number of an unused entry.
 const UNUSED: u16 = MAX_SCOPES as u16;
 
@@ -37,7 +48,21 @@ pub fn bump(cell: &AtomicU64, amount: u64) {
     cell.store(cell.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
 }
 
+fn bump_u32(cell: &AtomicU32) {
+    cell.store(cell.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
 impl Entry {
+    fn add(&self, counts: &Counts) {
+        bump(&self.allocated, counts.allocated);
+        bump(&self.freed, counts.freed);
+        bump(&self.requested, counts.requested);
+        bump(&self.requested_freed, counts.requested_freed);
+        bump(&self.allocations, counts.allocations);
+        bump(&self.frees, counts.frees);
+        bump(&self.moved_in, counts.moved_in);
+    }
+
     fn read(&self) -> Counts {
         let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         Counts {
@@ -68,11 +93,18 @@ impl Entry {
 /// One thread's part of the ledger.
 #[repr(C, align(64))]
 pub struct Slot {
-    /// [`BALANCE_LIMIT`] less the bytes allocated, plus the bytes freed since the last publication: how much may still be
-    /// allocated before the next.
-    headroom: AtomicI64,
-    /// The entry of the active scope.
+    /// What the hot path touches. Open unless the thread works as the tracker.
+    pub lane: Lane,
+    /// Bytes allocated less bytes freed, over all entries.
+    balance: AtomicI64,
+    /// The entry of the active scope, whose allocations the lane gathers.
     current: AtomicPtr<Entry>,
+    /// The scope whose frees the lane gathers.
+    freed: AtomicU16,
+    /// Odd while counts are on their way from the lane to an entry.
+    moving: AtomicU32,
+    /// Blocks that this thread, and those that had the slot before, have resized.
+    pub resized: AtomicU64,
     /// Which call of an outermost operator is running on this thread; 0 when none is.
     pub op_call: AtomicU64,
     /// Set when the next aligned block is a tensor's storage.
@@ -106,7 +138,12 @@ pub struct Slot {
 impl Slot {
     /// Makes a slot out of zeroed or formerly used memory.
     pub fn prepare(&self, scope: ScopeId) {
-        self.headroom.store(BALANCE_LIMIT, Ordering::Relaxed);
+        self.lane.close();
+        self.lane.take_allocated();
+        self.lane.take_freed();
+        self.balance.store(0, Ordering::Relaxed);
+        self.freed.store(NOBODY, Ordering::Relaxed);
+        self.moving.store(0, Ordering::Relaxed);
         self.op_call.store(0, Ordering::Relaxed);
         self.in_ring.store(0, Ordering::Relaxed);
         self.storage.store(0, Ordering::Relaxed);
@@ -118,6 +155,7 @@ impl Slot {
         self.tracker.scope.store(TRACKER, Ordering::Relaxed);
         self.tracker.clear();
         self.used.iter().for_each(|used| used.store(0, Ordering::Relaxed));
+        self.current.store(std::ptr::from_ref(&self.tracker).cast_mut(), Ordering::Relaxed);
         self.select(scope);
     }
 
@@ -137,10 +175,22 @@ impl Slot {
 
     /// Makes `scope` the active one.
     pub fn select(&self, scope: ScopeId) {
+        let former = self.scope();
+        // While the lane is closed a signal handler's allocations find their own way to their scope's entry.
+        self.lane.close();
+        self.gather_allocated();
         // The old scope's entry must not hold back the new one's place: nothing is current for a moment, which only
         // this thread could notice.
-        let Some(entry) = self.place_of(scope, std::ptr::null()) else { return };
-        self.current.store(std::ptr::from_ref(entry).cast_mut(), Ordering::Relaxed);
+        if let Some(entry) = self.place_of(scope, std::ptr::null()) {
+            self.current.store(std::ptr::from_ref(entry).cast_mut(), Ordering::Relaxed);
+        }
+        if scope != TRACKER {
+            self.lane.open(self.scope(), self.freed.load(Ordering::Relaxed));
+            // Whoever leaves the tracker's scope may still have the right to read the ring, and must not write to it.
+            if former != TRACKER && self.is_astray() {
+                self.publish();
+            }
+        }
     }
 
     /// The entry in which `scope` is found if it was not pushed aside.
@@ -196,25 +246,103 @@ impl Slot {
             return None;
         }
         entry.clear();
-        let headroom = self.headroom.load(Ordering::Relaxed);
-        self.headroom.store(headroom.wrapping_add(counts.live()), Ordering::Relaxed);
+        self.stray(-counts.live());
         Some(counts)
     }
 
-    /// Notes that `bytes` were allocated; true when the balance has strayed too far.
-    #[inline(always)]
-    pub fn strays_up(&self, bytes: i64) -> bool {
-        let headroom = self.headroom.load(Ordering::Relaxed).wrapping_sub(bytes);
-        self.headroom.store(headroom, Ordering::Relaxed);
-        headroom < 0
+    fn stray(&self, bytes: i64) {
+        self.balance.store(self.balance.load(Ordering::Relaxed).wrapping_add(bytes), Ordering::Relaxed);
     }
 
-    /// Notes that `bytes` were freed; true when the balance has strayed too far.
+    fn is_astray(&self) -> bool {
+        self.balance.load(Ordering::Relaxed).unsigned_abs() > BALANCE_LIMIT as u64
+    }
+
+    /// Adds to the counters of `scope`, and publishes when the balance has strayed too far.
+    pub fn add(&self, scope: ScopeId, counts: &Counts) {
+        self.entry(scope).add(counts);
+        self.stray(counts.live());
+        if self.is_astray() {
+            self.publish();
+        }
+    }
+
+    /// Counts that a block of `scope` was resized, from and to usable and requested bytes: what it grew was allocated, what
+    /// it shrank was freed, and its owner stays.
+    pub fn add_resized(&self, scope: ScopeId, [before, after]: [u64; 2], [old, new]: [u64; 2]) {
+        let entry = self.entry(scope);
+        let (requested, by) =
+            if new >= old { (&entry.requested, new - old) } else { (&entry.requested_freed, old - new) };
+        bump(requested, by);
+        if before != after {
+            let (usable, by) =
+                if after >= before { (&entry.allocated, after - before) } else { (&entry.freed, before - after) };
+            bump(usable, by);
+            self.stray(after as i64 - before as i64);
+            if self.is_astray() {
+                self.publish();
+            }
+        }
+    }
+
+    /// Empties the lane's word of allocations into the active scope's counters.
+    fn gather_allocated(&self) {
+        self.begin_moving();
+        let counts = self.lane.take_allocated();
+        let entry = self.current();
+        bump(&entry.allocated, counts.allocated);
+        bump(&entry.requested, counts.requested);
+        bump(&entry.allocations, counts.allocations);
+        self.stray(counts.allocated as i64);
+        self.end_moving();
+    }
+
+    /// Empties the lane's word of frees into their scope's counters.
+    fn gather_freed(&self) {
+        if !self.lane.has_freed() {
+            return;
+        }
+        // First, because this may publish another scope's counters to make room.
+        let entry = self.entry(self.freed.load(Ordering::Relaxed));
+        self.begin_moving();
+        let counts = self.lane.take_freed();
+        bump(&entry.freed, counts.freed);
+        bump(&entry.requested_freed, counts.requested_freed);
+        bump(&entry.frees, counts.frees);
+        self.stray(-(counts.freed as i64));
+        self.end_moving();
+    }
+
+    /// Empties the lane's words, one of which is full.
+    pub fn gather(&self) {
+        self.gather_allocated();
+        self.gather_freed();
+        if self.is_astray() {
+            self.publish();
+        }
+    }
+
+    /// Lets the lane gather the frees of `scope` from now on.
+    pub fn gather_frees_of(&self, scope: ScopeId) {
+        self.lane.close_frees();
+        self.gather_freed();
+        self.freed.store(scope, Ordering::Relaxed);
+        self.lane.open_frees(scope);
+        if self.is_astray() {
+            self.publish();
+        }
+    }
+
     #[inline(always)]
-    pub fn strays_down(&self, bytes: i64) -> bool {
-        let headroom = self.headroom.load(Ordering::Relaxed).wrapping_add(bytes);
-        self.headroom.store(headroom, Ordering::Relaxed);
-        headroom > 2 * BALANCE_LIMIT
+    fn begin_moving(&self) {
+        bump_u32(&self.moving);
+        fence(Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn end_moving(&self) {
+        fence(Ordering::Release);
+        bump_u32(&self.moving);
     }
 
     /// Publishes all counters of this thread, unless it works as the tracker. That may be reading the ring, which then
@@ -229,6 +357,8 @@ impl Slot {
 
     /// The same for a thread that ends.
     pub fn publish_now(&self) {
+        self.gather_allocated();
+        self.gather_freed();
         if let Some(counts) = self.take(&self.tracker) {
             publish::delta(Some(self), TRACKER, &counts);
         }
@@ -244,13 +374,28 @@ impl Slot {
         }
     }
 
-    /// What stands in the counters now; for the recorder, at the end of a session.
-    pub fn unpublished(&self) -> impl Iterator<Item = (ScopeId, Counts)> {
-        self.entries
-            .iter()
-            .chain([&self.tracker])
-            .map(|entry| (entry.scope.load(Ordering::Relaxed), entry.read()))
-            .filter(|&(scope, counts)| scope != UNUSED && counts != Counts::default())
+    /// What stands in the counters now; for the recorder, at the end of a session. Exact for threads that do nothing
+    /// meanwhile.
+    pub fn unpublished(&self) -> Vec<(ScopeId, Counts)> {
+        let mut looks = 0;
+        loop {
+            let before = self.moving.load(Ordering::Acquire);
+            let [allocated, freed] = self.lane.peek();
+            let words = [(self.scope(), allocated), (self.freed.load(Ordering::Relaxed), freed)];
+            let entries = self.entries.iter().chain([&self.tracker]);
+            let found: Vec<_> = entries
+                .map(|entry| (entry.scope.load(Ordering::Relaxed), entry.read()))
+                .chain(words)
+                .filter(|&(scope, counts)| scope != UNUSED && counts != Counts::default())
+                .collect();
+            fence(Ordering::Acquire);
+            looks += 1;
+            let still = before.is_multiple_of(2) && self.moving.load(Ordering::Relaxed) == before;
+            // A thread that lost the processor while it was moving is not waited for.
+            if still || looks == LOOKS {
+                return found;
+            }
+        }
     }
 
     /// Enters `scope`. The depth and serial name it for [`Slot::leave`]; `None` when the stack is full.

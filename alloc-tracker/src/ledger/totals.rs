@@ -91,7 +91,7 @@ impl Shared {
 }
 
 static SCOPES: [Shared; MAX_SCOPES] = [const { Shared::new() }; MAX_SCOPES];
-/// Blocks that a realloc resized, process-wide.
+/// Blocks that a thread without a slot resized.
 pub static REALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 /// Frees of addresses that carry no tag.
 pub static FOREIGN_FREES: AtomicU64 = AtomicU64::new(0);

@@ -6,14 +6,14 @@ use alloc_timeline::{Dimension, HighWater, NONE, Row, Sample, ScopeTotals, Snaps
 use super::account::{Account, Amount, Span};
 use super::replay::Replay;
 use crate::ledger::pool;
-use crate::ledger::slot::BALANCE_LIMIT;
+use crate::ledger::slot::SLACK;
 use crate::ledger::totals::{self, Counts};
 use crate::tag::scope::{self, ScopeId, TRACKER};
 use std::sync::atomic::Ordering;
 
 /// The most by which a total may be wrong: every thread may hold back that much.
 pub fn slack_bytes() -> u64 {
-    pool::most_threads() as u64 * BALANCE_LIMIT as u64
+    pool::most_threads() as u64 * SLACK as u64
 }
 
 fn positive(bytes: i64) -> u64 {
@@ -136,7 +136,7 @@ pub fn totals(by_scope: &[Counts]) -> Totals {
         allocations: by_scope.iter().map(|scope| scope.allocations).sum(),
         frees: by_scope.iter().map(|scope| scope.frees).sum(),
         allocated_bytes: by_scope.iter().map(|scope| scope.allocated_bytes).sum(),
-        reallocations: totals::REALLOCATIONS.load(Ordering::Relaxed),
+        reallocations: totals::REALLOCATIONS.load(Ordering::Relaxed) + pool::resized(),
         by_scope,
     }
 }

@@ -70,7 +70,7 @@ pub fn expect_storage(expected: bool) {
 }
 
 /// Says what the block at `block` is for, for its whole life; a block that was allocated in no layer becomes `layer`'s, if
-/// one is given. `false` when nobody takes it in: no such block, a block of less than 32 bytes, or no session.
+/// one is given. `false` when nobody takes it in: no such block, a block of less than 64 bytes, or no session.
 pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> bool {
     label::label(block, category, layer.unwrap_or_default().0)
 }

@@ -4,20 +4,22 @@
 //! (<https://jemalloc.net/jemalloc.3.html>, "Size classes"). They do not depend on the page size as long as they are
 //! below four pages, and 14,336 is the largest below four pages of 4 KiB. A test holds the table to `nallocx`.
 
+use crate::ledger::lane;
+
 /// The largest request that is counted in the small lane, in bytes.
 pub const SMALL_MAX: usize = 14_336;
 
-/// Usable bytes by (requested + 7) / 8.
-static CLASS: [u16; SMALL_MAX / 8 + 1] = table();
+/// Usable bytes by (requested + 7) / 8, in the form in which a block is counted ([`lane::amount`]).
+static AMOUNT: [u64; SMALL_MAX / 8 + 1] = table();
 
-const fn table() -> [u16; SMALL_MAX / 8 + 1] {
-    let mut classes = [0u16; SMALL_MAX / 8 + 1];
+const fn table() -> [u64; SMALL_MAX / 8 + 1] {
+    let mut amounts = [0; SMALL_MAX / 8 + 1];
     let mut index = 0;
-    while index < classes.len() {
-        classes[index] = class_of(index * 8) as u16;
+    while index < amounts.len() {
+        amounts[index] = lane::amount(class_of(index * 8), 0);
         index += 1;
     }
-    classes
+    amounts
 }
 
 const fn class_of(size: usize) -> usize {
@@ -34,12 +36,20 @@ const fn class_of(size: usize) -> usize {
 
 /// Usable bytes of a block of `requested` bytes at no more than the natural alignment. `requested` must be at most
 /// [`SMALL_MAX`].
-#[inline(always)]
 pub fn usable(requested: usize) -> usize {
+    lane::usable(AMOUNT[(requested + 7) >> 3])
+}
+
+/// What a block of `requested` bytes at no more than the natural alignment adds to a word of counts.
+///
+/// # Safety
+/// `requested` must be at most [`SMALL_MAX`].
+#[inline(always)]
+pub unsafe fn amount(requested: usize) -> u64 {
     debug_assert!(requested <= SMALL_MAX);
-    // SAFETY: `requested` is at most SMALL_MAX (the caller's promise, held by every caller's comparison just before),
-    // so the index is at most SMALL_MAX / 8, the last of the table.
-    usize::from(unsafe { *CLASS.get_unchecked((requested + 7) >> 3) })
+    // SAFETY: the index is at most SMALL_MAX / 8, the last of the table, as the caller promises.
+    let empty = unsafe { *AMOUNT.get_unchecked((requested + 7) >> 3) };
+    empty + requested as u64
 }
 
 #[cfg(test)]

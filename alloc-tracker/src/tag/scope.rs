@@ -14,8 +14,8 @@ pub type ScopeId = u16;
 /// A name's number; 0 is the empty name.
 pub type NameId = u32;
 
-/// Scope numbers are below this: 15 bits less the one value that means "not ours".
-pub const MAX_SCOPES: usize = (1 << 15) - 1;
+/// Scope numbers are below this: 15 bits less the three values of an entry that are no scope's tag.
+pub const MAX_SCOPES: usize = (1 << 15) - 3;
 /// Name numbers are below this.
 pub const MAX_NAMES: usize = 1 << 16;
 /// No phase, no layer, no operator.

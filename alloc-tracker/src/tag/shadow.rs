@@ -10,20 +10,23 @@
 //!
 //! entries of a block at granule g:
 //!   g     0                        not ours
-//!         1 + scope                a block of at least 32 bytes
-//!         0x8000 | tiny tag        a block of 8 or 16 bytes (see tiny.rs); nothing follows
-//!   g+1   requested bytes          0 ..= 14,336
-//!         WIDE (0x4000)            requested bytes follow, 16 bits an entry, in g+2 and g+3,
-//!           | BEYOND (0x2000)      and in g+4 when they are 4 GiB or more
-//!         | IDENTIFIED (0x8000)    the recorder knows this block by its address
+//!         1 + scope                a plain block: g+1 holds its requested bytes, 17 ..= 14,336
+//!         0x8000 | tiny tag        a block of 16 bytes or fewer (see tiny.rs); nothing follows
+//!         WIDE                     any other; it is at least 64 bytes long, and there follow:
+//!   g+1   scope                      | IDENTIFIED (0x8000) when the recorder knows it by its address
+//!   g+2   requested bytes, low 16 bits
+//!   g+3   requested bytes, the next 16 bits
+//!   g+4   and the next, in blocks whose first entry is BEYOND instead of WIDE
 //! ```
 //!
 //! An entry belongs to whoever owns the block: it is written after the allocator handed the block out and cleared
-//! before the allocator gets it back, so no two threads write one entry at a time. All accesses are relaxed atomics;
-//! the program's own hand-over of the block orders them.
-use std::ptr::{self, NonNull};
+//! before the allocator gets it back, so no two threads write one entry at a time, and an address at which no live block
+//! starts never looks like one of ours. All accesses are relaxed atomics; the program's own hand-over of the block orders
+//! them.
+use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
 
+use super::scope::{MAX_SCOPES, ScopeId};
 use crate::sys;
 
 const CHUNK_SHIFT: u32 = 28;
@@ -31,18 +34,17 @@ const ADDRESS_BITS: u32 = 48;
 const CHUNK_COUNT: usize = 1 << (ADDRESS_BITS - CHUNK_SHIFT);
 const CHUNK_ENTRIES: usize = 1 << (CHUNK_SHIFT - 4);
 
-/// Set in the first entry of blocks of 8 and 16 bytes.
+/// Set in the first entry of tiny blocks.
 pub const TINY: u16 = 0x8000;
-/// In the second entry: the requested size follows in further entries.
-pub const WIDE: u16 = 0x4000;
-/// With [`WIDE`]: the requested size is 4 GiB or more.
-const BEYOND: u16 = 0x2000;
-/// In the second entry: the recorder knows this block by its address.
-pub const IDENTIFIED: u16 = 0x8000;
+/// The first entry of blocks whose scope and size stand in the next three entries.
+const WIDE: u16 = 0x7fff;
+/// The same with a fourth, for requests of 4 GiB and more.
+const BEYOND: u16 = 0x7ffe;
+/// With the scope of a wide block: the recorder knows it by its address.
+const IDENTIFIED: u16 = 0x8000;
+const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks are 1 + scope");
 
-/// In the second entry, plus the requested size (at most 48): an alignment lifted the block into a larger class.
-pub const LIFTED: u16 = 15_000;
-
+/// A chunk's entries as a pointer to that of address 0: the entry of an address is found by its granule's number.
 type Chunks = [AtomicPtr<AtomicU16>; CHUNK_COUNT];
 
 /// First the entries of blocks whose address is a multiple of 16, then those of 8-byte blocks whose address is not.
@@ -51,7 +53,7 @@ const EVEN: usize = 0;
 
 /// Where the entries of one block stand.
 #[derive(Clone, Copy)]
-pub struct Place(NonNull<AtomicU16>);
+pub struct Place(*mut AtomicU16);
 
 impl Place {
     /// The entry `offset` granules after the block's first. The block must reach that far.
@@ -59,39 +61,112 @@ impl Place {
     pub fn load(self, offset: usize) -> u16 {
         // SAFETY: a Place points into a mapped chunk of entries at a block's first granule, and the caller asks only
         // for granules that the block covers, which lie in the same chunk or in the spare entries behind it.
-        unsafe { self.0.add(offset).as_ref() }.load(Ordering::Relaxed)
+        unsafe { &*self.0.add(offset) }.load(Ordering::Relaxed)
     }
 
     /// Writes the entry `offset` granules after the block's first. The block must reach that far.
     #[inline(always)]
     pub fn store(self, offset: usize, value: u16) {
         // SAFETY: as for `load`.
-        unsafe { self.0.add(offset).as_ref() }.store(value, Ordering::Relaxed)
+        unsafe { &*self.0.add(offset) }.store(value, Ordering::Relaxed)
     }
 
-    /// Writes `requested` in the wide form; `identified` as given. Needs a block of at least 64 bytes.
-    pub fn store_wide(self, requested: usize, identified: bool) {
+    /// Tags a plain block.
+    #[inline(always)]
+    pub fn store_plain(self, tag: u16, requested: usize) {
+        self.store(0, tag);
+        self.store(1, requested as u16);
+    }
+
+    /// Tags any block of at least 64 bytes.
+    pub fn store_wide(self, scope: ScopeId, requested: usize, identified: bool) {
         let beyond = requested >> 32;
-        let flags = if identified { IDENTIFIED } else { 0 } | if beyond != 0 { BEYOND } else { 0 };
+        self.store(1, scope | if identified { IDENTIFIED } else { 0 });
         self.store(2, requested as u16);
         self.store(3, (requested >> 16) as u16);
         if beyond != 0 {
             self.store(4, beyond as u16);
         }
-        self.store(1, WIDE | flags);
+        self.store(0, if beyond != 0 { BEYOND } else { WIDE });
     }
 
-    /// Reads what [`Place::store_wide`] wrote.
-    pub fn load_wide(self) -> usize {
-        let low = usize::from(self.load(2)) | usize::from(self.load(3)) << 16;
-        if self.load(1) & BEYOND == 0 { low } else { low | usize::from(self.load(4)) << 32 }
+    /// Scope, requested bytes, and whether the recorder knows the block, as [`Place::store_wide`] wrote them; `None`
+    /// for a block that is not wide.
+    pub fn load_wide(self) -> Option<(ScopeId, usize, bool)> {
+        let first = self.load(0);
+        if first != WIDE && first != BEYOND {
+            return None;
+        }
+        let beyond = if first == BEYOND { usize::from(self.load(4)) << 32 } else { 0 };
+        let requested = usize::from(self.load(2)) | usize::from(self.load(3)) << 16 | beyond;
+        let second = self.load(1);
+        Some((second & !IDENTIFIED, requested, second & IDENTIFIED != 0))
+    }
+
+    /// The tag and the requested bytes of a plain block; `None` for other blocks, and where none of ours starts.
+    #[inline(always)]
+    pub fn load_plain(self) -> Option<(u16, usize)> {
+        let first = self.load(0);
+        (first.wrapping_sub(1) < MAX_SCOPES as u16).then(|| (first, usize::from(self.load(1))))
+    }
+
+    /// Takes a plain block's tag off.
+    #[inline(always)]
+    pub fn clear_plain(self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the two entries are the block's own (see `load`); one store of both is as good as one of each.
+        unsafe {
+            std::arch::asm!("mov dword ptr [{}], 0", in(reg) self.0, options(nostack, preserves_flags));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        (0..2).for_each(|offset| self.store(offset, 0));
+    }
+
+    /// Takes whatever tag off.
+    pub fn clear(self) {
+        let length = match self.load(0) {
+            tiny if tiny & TINY != 0 => 1,
+            BEYOND => 5,
+            WIDE => 4,
+            _ => 2,
+        };
+        (0..length).for_each(|offset| self.store(offset, 0));
     }
 }
 
 /// The entries of the block at `address`; `None` when no block near it was ever ours.
 #[inline(always)]
 pub fn find(address: usize) -> Option<Place> {
-    find_in(&TABLES[(address >> 3) % 2], address)
+    // An address beyond the table is nobody's.
+    find_in(TABLES[(address >> 3) % 2].get(address >> CHUNK_SHIFT)?, address)
+}
+
+/// [`find`] without a look at whether the address is a possible one.
+///
+/// # Safety
+/// As for [`find_even`].
+#[inline(always)]
+pub unsafe fn find_block(address: usize) -> Option<Place> {
+    let table = &TABLES[(address >> 3) % 2];
+    // SAFETY: as in `find_even`.
+    find_in(unsafe { table.get_unchecked(address >> CHUNK_SHIFT) }, address)
+}
+
+/// [`find`] for an address that is a multiple of 16, or else finds no plain block.
+///
+/// # Safety
+/// `address` must be one that the kernel gives to programs: below 2^48.
+#[inline(always)]
+pub unsafe fn find_even(address: usize) -> Option<Place> {
+    // SAFETY: the address has 48 bits, as the caller promises, and the table a place for each of their chunks.
+    find_in(unsafe { TABLES[EVEN].get_unchecked(address >> CHUNK_SHIFT) }, address)
+}
+
+/// `chunk` is the address's.
+#[inline(always)]
+fn find_in(chunk: &AtomicPtr<AtomicU16>, address: usize) -> Option<Place> {
+    let origin = chunk.load(Ordering::Acquire);
+    (!origin.is_null()).then(|| Place(origin.wrapping_add(address >> 4)))
 }
 
 /// The same, mapping the entries when they are not there yet. `None` when the kernel gives no memory.
@@ -108,28 +183,22 @@ pub fn find_or_map(address: usize) -> Option<Place> {
 pub fn entries(start: usize, end: usize) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
     let first = start >> CHUNK_SHIFT;
     (first..=end.saturating_sub(1) >> CHUNK_SHIFT).filter_map(move |chunk| {
-        let entries = TABLES[EVEN].get(chunk)?.load(Ordering::Acquire);
-        if entries.is_null() {
+        let origin = TABLES[EVEN].get(chunk)?.load(Ordering::Acquire);
+        if origin.is_null() {
             return None;
         }
         let from = start.max(chunk << CHUNK_SHIFT);
         let to = end.min((chunk + 1) << CHUNK_SHIFT);
-        let granule = (from >> 4) & (CHUNK_ENTRIES - 1);
-        // SAFETY: the mapping has CHUNK_ENTRIES entries, `from` and `to` lie in this chunk, and it is never unmapped.
-        Some((from, unsafe { std::slice::from_raw_parts(entries.add(granule), (to - from) >> 4) }))
+        // SAFETY: `from` and `to` lie in this chunk, which has an entry for each of its granules and is never unmapped.
+        Some((from, unsafe { std::slice::from_raw_parts(origin.wrapping_add(from >> 4), (to - from) >> 4) }))
     })
 }
 
-/// Requested bytes of the large block that an entry and those after it tell of; `None` when they tell of none. Reads
+/// Requested bytes of the wide block that an entry and those after it tell of; `None` when they tell of none. Reads
 /// tags that other threads may be changing: good for a census, not for the block itself.
 pub fn large(entries: &[AtomicU16]) -> Option<usize> {
-    let [first, second, low, high, beyond, ..] = entries else { return None };
-    let load = |entry: &AtomicU16| entry.load(Ordering::Relaxed);
-    if load(first) == 0 || load(first) & TINY != 0 || load(second) & WIDE == 0 {
-        return None;
-    }
-    let bytes = usize::from(load(low)) | usize::from(load(high)) << 16;
-    Some(if load(second) & BEYOND == 0 { bytes } else { bytes | usize::from(load(beyond)) << 32 })
+    let place = Place(entries.get(..5)?.as_ptr().cast_mut());
+    place.load_wide().map(|(_, requested, _)| requested)
 }
 
 /// The addresses that the tables of chunks occupy.
@@ -138,32 +207,20 @@ pub fn range() -> (usize, usize) {
     (start, start + size_of_val(&TABLES))
 }
 
-#[inline(always)]
-fn find_in(table: &'static Chunks, address: usize) -> Option<Place> {
-    // Addresses of programs are below the table's end; one that is not is nobody's block, and freeing it no program's
-    // right. The mask spares a comparison.
-    let entries = NonNull::new(table[(address >> CHUNK_SHIFT) % CHUNK_COUNT].load(Ordering::Acquire))?;
-    let granule = (address >> 4) % CHUNK_ENTRIES;
-    // SAFETY: `entries` is a mapping of CHUNK_ENTRIES entries (plus spare ones) and `granule` is below that.
-    Some(Place(unsafe { entries.add(granule) }))
-}
-
-/// [`find`] for blocks that are known to lie at a multiple of 16.
-#[inline(always)]
-pub fn find_even(address: usize) -> Option<Place> {
-    find_in(&TABLES[EVEN], address)
-}
-
 #[cold]
 fn map(address: usize) -> Option<Place> {
-    let chunk = &TABLES[(address >> 3) % 2][(address >> CHUNK_SHIFT) % CHUNK_COUNT];
+    let number = address >> CHUNK_SHIFT;
+    let chunk = TABLES[(address >> 3) % 2].get(number)?;
     // A block at the very end of a chunk has entries behind it: one page of spare ones.
     let bytes = CHUNK_ENTRIES * 2 + 4096;
     let fresh = sys::map_zeroed(bytes).cast::<AtomicU16>();
     if fresh.is_null() {
         return None;
     }
-    if chunk.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
+    let origin = fresh.wrapping_sub(number * CHUNK_ENTRIES);
+    // An origin of null would say that nothing is mapped; no kernel maps there of its own choice.
+    if origin.is_null() || chunk.compare_exchange(ptr::null_mut(), origin, Ordering::AcqRel, Ordering::Acquire).is_err()
+    {
         sys::unmap(fresh.cast(), bytes);
     }
     find(address)
@@ -174,18 +231,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_sizes_come_back() {
+    fn tags_come_back_and_leave_nothing() {
         let block = vec![0u128; 64];
         let place = find_or_map(block.as_ptr().addr()).expect("a chunk of entries");
-        for requested in [64, 80, 14_337, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0008, (1 << 47) + 12_345] {
-            for identified in [false, true] {
-                place.store_wide(requested, identified);
-                assert_eq!(place.load_wide(), requested);
-                assert_eq!(place.load(1) & IDENTIFIED != 0, identified);
-                assert_ne!(place.load(1) & WIDE, 0);
+        for requested in [0, 64, 80, 14_337, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0008, (1 << 47) + 12_345] {
+            for (scope, identified) in [(0, false), (7, true), (MAX_SCOPES as ScopeId - 1, true)] {
+                place.store_wide(scope, requested, identified);
+                assert_eq!(place.load_wide(), Some((scope, requested, identified)));
+                assert_eq!(place.load_plain(), None);
+                place.clear();
+                assert!((0..6).all(|offset| place.load(offset) == 0));
             }
         }
-        (0..5).for_each(|offset| place.store(offset, 0));
+        for tag in [1, MAX_SCOPES as u16] {
+            place.store_plain(tag, 14_336);
+            assert_eq!((place.load_plain(), place.load_wide()), (Some((tag, 14_336)), None));
+            place.clear();
+        }
+        place.store(0, TINY | 1);
+        assert_eq!((place.load_plain(), place.load_wide()), (None, None));
+        place.clear();
+        assert!((0..6).all(|offset| place.load(offset) == 0));
     }
 
     #[test]
