@@ -18,7 +18,8 @@ use trap_kit::*;
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
 
 static STOP: AtomicBool = AtomicBool::new(false);
-static ROUNDS: AtomicU64 = AtomicU64::new(0);
+/// What each worker has done.
+static ROUNDS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 static HANDLERS: AtomicU64 = AtomicU64::new(0);
 
 fn allocate() {
@@ -47,18 +48,21 @@ fn main() {
         // SAFETY: as above.
         unsafe { libc::pthread_atfork(Some(handler), Some(handler), Some(handler)) };
     }
-    let workers: Vec<_> = (0..3)
-        .map(|_| {
+    let workers: Vec<_> = ROUNDS
+        .iter()
+        .map(|rounds| {
             thread::spawn(|| {
                 let _phase = phase!("workers");
                 while !STOP.load(Ordering::Relaxed) {
                     allocate();
-                    ROUNDS.fetch_add(1, Ordering::Relaxed);
+                    rounds.fetch_add(1, Ordering::Relaxed);
                 }
             })
         })
         .collect();
-    while ROUNDS.load(Ordering::Relaxed) < 10 {
+    // No thread is starting when the first child is forked: the standard library holds a lock then, which a child that
+    // starts a thread would wait for.
+    while ROUNDS.iter().any(|rounds| rounds.load(Ordering::Relaxed) < 10) {
         thread::yield_now();
     }
     match trick.as_str() {
@@ -96,6 +100,12 @@ fn fork(work: impl FnOnce()) -> libc::pid_t {
     child
 }
 
+/// Ends a child through C's handlers, the tracker's among them. Not by `std::process::exit`: see `trap_stress.rs`.
+fn exit(code: i32) -> ! {
+    // SAFETY: the handlers are libc's, the tracker's and those of the libraries, which a child may run.
+    unsafe { libc::exit(code) }
+}
+
 /// Waits for a child and checks that it ended with this code.
 fn reap(child: libc::pid_t, code: i32) {
     let mut status = 0;
@@ -112,14 +122,14 @@ fn children() {
         // SAFETY: ends the child without any handlers.
         reap(fork(|| unsafe { libc::_exit(3) }), 3);
         // Through the handlers of `atexit`, the session's among them.
-        reap(fork(|| std::process::exit(4)), 4);
+        reap(fork(|| exit(4)), 4);
         // A child of two threads.
         reap(
             fork(|| {
                 thread::spawn(allocate).join().expect("no panic");
                 // SAFETY: a fork in a fork.
-                reap(fork(|| std::process::exit(6)), 6);
-                std::process::exit(5)
+                reap(fork(|| exit(6)), 6);
+                exit(5)
             }),
             5,
         );
@@ -148,7 +158,7 @@ fn own() {
                 std::mem::forget(black_box(vec![1u8; 50_000]));
             }
             trap_kit::finish(session);
-            std::process::exit(7)
+            exit(7)
         });
         reap(child, 7);
     }
@@ -170,7 +180,7 @@ fn orphan() {
         }
         allocate();
         println!("ok orphan");
-        std::process::exit(0)
+        exit(0)
     });
 }
 
