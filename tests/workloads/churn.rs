@@ -1,27 +1,64 @@
 //! The churn workload: malloc+free pairs of mixed sizes over live slots, on one or more threads. The programs beside
 //! this file run it over one allocator each; `cargo xtask bench` compares them.
 use std::alloc::{Layout, alloc, dealloc};
-use std::time::Instant;
+
+use super::stopwatch::Stopwatch;
 
 /// Blocks that are live at any time, per thread.
 const SLOTS: usize = 10_000;
 
-/// Runs `churn PAIRS THREADS` and prints the nanoseconds a pair took, on the wall clock, as one number.
-pub fn main() {
-    let mut arguments = std::env::args().skip(1).map(|word| word.parse::<u64>().expect("a number"));
-    let pairs = arguments.next().unwrap_or(10_000_000);
-    let threads = arguments.next().unwrap_or(1);
-    let began = Instant::now();
+/// Where the blocks come from; a type, so that no call goes through a pointer that another door would not need.
+pub trait Door {
+    /// A block of `bytes`, aligned to 8.
+    fn allocate(bytes: usize) -> *mut u8;
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// `block` is live and came from [`Door::allocate`] with these `bytes`.
+    unsafe fn free(block: *mut u8, bytes: usize);
+}
+
+/// Rust's door: whatever the program's `#[global_allocator]` is.
+pub struct Rust;
+
+impl Door for Rust {
+    #[inline(always)]
+    fn allocate(bytes: usize) -> *mut u8 {
+        // SAFETY: the size is at least 8 and the alignment a power of two.
+        unsafe { alloc(Layout::from_size_align_unchecked(bytes, 8)) }
+    }
+
+    #[inline(always)]
+    unsafe fn free(block: *mut u8, bytes: usize) {
+        // SAFETY: as the caller promises, the block was allocated with this layout.
+        unsafe { dealloc(block, Layout::from_size_align_unchecked(bytes, 8)) }
+    }
+}
+
+/// Runs the workload for the arguments `PAIRS THREADS DOOR` and prints the nanoseconds a pair took. `DOOR` is `rust` or `c`; the latter is the program's `C`.
+pub fn run<C: Door>(mut arguments: impl Iterator<Item = String>) {
+    let mut number = |otherwise| arguments.next().map_or(otherwise, |word| word.parse::<u64>().expect("a number"));
+    let (pairs, threads) = (number(10_000_000), number(1));
+    match arguments.next().as_deref() {
+        None | Some("rust") => time::<Rust>(pairs, threads),
+        Some("c") => time::<C>(pairs, threads),
+        Some(other) => panic!("the doors are `rust` and `c`, not {other}"),
+    }
+}
+
+fn time<D: Door>(pairs: u64, threads: u64) {
+    let watch = Stopwatch::start();
     if threads == 1 {
-        churn(pairs, 1);
+        churn::<D>(pairs, 1);
     } else {
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                scope.spawn(move || churn(pairs / threads, thread + 1));
+                scope.spawn(move || churn::<D>(pairs / threads, thread + 1));
             }
         });
     }
-    println!("{:.3}", began.elapsed().as_nanos() as f64 / pairs as f64);
+    watch.print(pairs);
 }
 
 /// A size as programs ask for them: most below 128 bytes, some up to 1 KiB, few up to 8 KiB.
@@ -34,7 +71,7 @@ fn size(random: u64) -> usize {
     }
 }
 
-fn churn(pairs: u64, seed: u64) {
+fn churn<D: Door>(pairs: u64, seed: u64) {
     let mut slots: Vec<(*mut u8, usize)> = vec![(std::ptr::null_mut(), 0); SLOTS];
     // xorshift64*, so that every allocator sees the same requests.
     let mut state = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed);
@@ -44,20 +81,20 @@ fn churn(pairs: u64, seed: u64) {
         state ^= state >> 27;
         let random = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
         let slot = &mut slots[(random >> 16) as usize % SLOTS];
-        free(*slot);
+        free::<D>(*slot);
         let bytes = size(random);
-        // SAFETY: the size is at least 8 and the alignment a power of two.
-        let block = unsafe { alloc(Layout::from_size_align_unchecked(bytes, 8)) };
+        let block = D::allocate(bytes);
         // SAFETY: the block has at least 8 bytes.
         unsafe { block.write(1) };
         *slot = (block, bytes);
     }
-    slots.into_iter().for_each(free);
+    slots.into_iter().for_each(free::<D>);
 }
 
-fn free((block, bytes): (*mut u8, usize)) {
+#[inline(always)]
+fn free<D: Door>((block, bytes): (*mut u8, usize)) {
     if !block.is_null() {
-        // SAFETY: the block was allocated with this layout and is freed once.
-        unsafe { dealloc(block, Layout::from_size_align_unchecked(bytes, 8)) };
+        // SAFETY: the slot's block came from this door with this size, and is overwritten after this.
+        unsafe { D::free(block, bytes) };
     }
 }

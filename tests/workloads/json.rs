@@ -1,10 +1,10 @@
 //! The JSON workload: 40,000 records parsed into a tree and dropped again, four times.
-use std::time::Instant;
+use super::stopwatch::Stopwatch;
 
-/// Runs it and prints the nanoseconds a record took, on the wall clock, as one number.
-pub fn main() {
+/// Runs the workload for the argument `ROUNDS` and prints the nanoseconds a record took.
+pub fn run(mut arguments: impl Iterator<Item = String>) {
     const RECORDS: u32 = 40_000;
-    const ROUNDS: u32 = 4;
+    let rounds = arguments.next().map_or(4, |word| word.parse::<u32>().expect("a number"));
     let record = |i: u32| {
         format!(
             r#"{{"id":{i},"name":"sensor {i}","tags":["edge","arm","batch {}"],"position":{{"x":{}.5,"y":-{i}.25}},"ok":{}}}"#,
@@ -14,10 +14,10 @@ pub fn main() {
         )
     };
     let text = format!("[{}]", (0..RECORDS).map(record).collect::<Vec<_>>().join(","));
-    let began = Instant::now();
-    for _ in 0..ROUNDS {
+    let watch = Stopwatch::start();
+    for _ in 0..rounds {
         let tree: serde_json::Value = serde_json::from_str(&text).expect("the text is JSON");
         assert_eq!(tree.as_array().map(Vec::len), Some(RECORDS as usize));
     }
-    println!("{:.3}", began.elapsed().as_nanos() as f64 / f64::from(RECORDS * ROUNDS));
+    watch.print(u64::from(RECORDS * rounds));
 }

@@ -5,7 +5,8 @@ use alloc_tracker as _; // its settings of jemalloc, not its allocator
 static ALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 mod json;
+mod stopwatch;
 
 fn main() {
-    json::main();
+    json::run(std::env::args().skip(1));
 }

@@ -5,7 +5,8 @@ use alloc_interpose as _;
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
 
 mod json;
+mod stopwatch;
 
 fn main() {
-    json::main();
+    json::run(std::env::args().skip(1));
 }
