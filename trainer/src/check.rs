@@ -47,6 +47,8 @@ pub struct Settings {
     pub out: Option<PathBuf>,
     /// stdout carries one line of JSON and nothing else.
     pub json_times: bool,
+    /// Each step waits for a line on stdin and is answered on stdout.
+    pub take_turns: bool,
 }
 
 /// Judges one run. `tracked` says whether the allocator of this process tracks.
@@ -76,6 +78,7 @@ pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<SgdArgs>, tracked: bool)
         sgd,
         out: tracked.then_some(out),
         json_times: args.json_times,
+        take_turns: args.take_turns,
     })
 }
 

@@ -72,6 +72,10 @@ pub struct RunArgs {
     /// Print one line of JSON on stdout, {"step_ns": [...], "loss": [...]}, and all else on stderr.
     #[arg(long)]
     pub json_times: bool,
+    /// Wait for a line on stdin before each step, and answer it on stdout with the nanoseconds the step took, on the
+    /// wall clock and of CPU time: several runs can then take turns, step by step. All else goes to stderr.
+    #[arg(long, conflicts_with = "json_times")]
+    pub take_turns: bool,
 }
 
 /// Settings of the optimizer, stochastic gradient descent with momentum.

@@ -2,7 +2,7 @@
 //! timeline.
 mod common;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -46,6 +46,28 @@ fn the_loss_falls_on_real_images() {
     assert!((6.0..8.5).contains(&losses[0]), "{losses:?}");
     assert!(losses[7] < losses[0] / 2.0, "{losses:?}");
     assert!(ran.stderr.contains("step 8/8"), "with --json-times the lines go to stderr: {}", ran.stderr);
+}
+
+/// Two turns of three are given; each is answered with the step's two clocks, and the end of stdin ends the run.
+#[test]
+fn a_run_waits_for_its_turns() {
+    let data = small_data(16);
+    let mut command =
+        command(&["train", "--model", "mobilenet_v1", "--data", text(data.path()), "--batch", "4", "--steps", "3"]);
+    command.args(["--image-size", "33", "--threads", "1", "--track", "off", "--take-turns"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a child");
+    let mut turns = child.stdin.take().expect("piped");
+    let mut answers = BufReader::new(child.stdout.take().expect("piped")).lines();
+    for _ in 0..2 {
+        turns.write_all(b"\n").expect("it waits");
+        let answer = answers.next().expect("an answer").expect("UTF-8");
+        let clocks: Vec<u64> = answer.split(' ').map(|clock| clock.parse().expect("nanoseconds")).collect();
+        assert!(matches!(clocks[..], [wall, cpu] if wall > 0 && cpu > 0), "{answer}");
+    }
+    drop(turns);
+    assert!(answers.next().is_none());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) mod interrupt;
 mod progress;
 mod recording;
 mod train;
+mod turn;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -23,6 +24,7 @@ use self::infer::Inference;
 use self::progress::Progress;
 use self::recording::Recording;
 use self::train::Training;
+use self::turn::Clocks;
 use crate::check::Settings;
 use crate::data::{Batches, Dataset, Part};
 use crate::model::Network;
@@ -86,7 +88,7 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     let outcome = steps(settings, work.as_mut(), &mut batches, &recording)?;
     let timeline = recording.finish(outcome.interrupted)?;
 
-    let progress = Progress::lines(settings.json_times);
+    let progress = Progress::lines(settings.json_times || settings.take_turns);
     if let Some(path) = timeline {
         progress.line(&format!("wrote {}", path.display()));
     }
@@ -120,20 +122,27 @@ fn init(settings: &Settings, recording: &Recording) -> Result<Box<dyn Step>> {
 
 /// Step after step, until all are done or the user asks for the end.
 fn steps(settings: &Settings, work: &mut dyn Step, batches: &mut Batches, recording: &Recording) -> Result<Outcome> {
-    let progress = Progress::new(settings.steps, settings.json_times);
+    let progress = Progress::new(settings.steps, settings.json_times || settings.take_turns);
     let mut outcome = Outcome::default();
     for step in 1..=settings.steps {
         if interrupt::asked() {
             outcome.interrupted = true;
             break;
         }
+        if settings.take_turns && !turn::wait()? {
+            break;
+        }
         recording.begin_step();
+        let clocks = Clocks::start();
         let began = Instant::now();
         let loss = work.step(batches, recording).with_context(|| format!("step {step}"))?;
         let took = began.elapsed();
         recording.end_step();
         outcome.step_ns.push(took.as_nanos() as u64);
         outcome.loss.extend(loss);
+        if settings.take_turns {
+            clocks.over()?;
+        }
         let loss = loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
         progress.step(&format!("step {step}/{}  {:.3} s{loss}", settings.steps, took.as_secs_f64()));
     }
