@@ -24,7 +24,7 @@ enum Command {
     Demo(demo::Wish),
     /// Build everything, run every test, end in one line that says how many passed
     Test(Offline),
-    /// Hold a small real run of each model against its committed baseline
+    /// Hold a small real run of each model, and the instructions of a malloc+free pair, against committed baselines
     Gate(gate::Wish),
     /// Measure what tracking costs, in interleaved pairs
     Bench(bench::Wish),
@@ -58,7 +58,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
         Command::Demo(wish) => demo::run(&workspace, wish).map(|()| Outcome::Fine),
         Command::Test(offline) => suite::run(&workspace, offline),
         Command::Gate(wish) => gate::run(&workspace, wish),
-        Command::Bench(wish) => bench::run(&workspace, wish).map(|()| Outcome::Fine),
+        Command::Bench(wish) => bench::run(&workspace, &wish).map(|()| Outcome::Fine),
         Command::Data(wish) => data::run(&workspace, wish.set, wish.out).map(|()| Outcome::Fine),
     }
 }

@@ -16,6 +16,7 @@ mod libtorch;
 
 mod data;
 
+mod callgrind;
 mod child;
 mod trainer_run;
 

@@ -36,12 +36,16 @@ pub struct TrainerRun<'a> {
 impl TrainerRun<'_> {
     /// The command line.
     pub fn command(&self, programs: &Programs, workspace: &Workspace) -> Result<Command> {
-        let mut command = programs.command(workspace, "trainer")?;
+        Ok(self.of(programs.command(workspace, "trainer")?))
+    }
+
+    /// The same run by another build of the trainer.
+    pub fn of(&self, mut command: Command) -> Command {
         command.args([self.mode, "--model", self.model, "--seed", "1", "--data", DATA]);
         command.args(["--batch", &self.batch.to_string(), "--steps", &self.steps.to_string()]);
         command.args(["--image-size", &self.image_size.to_string(), "--threads", &self.threads.to_string()]);
         command.arg("--out").arg(&self.out);
-        Ok(command)
+        command
     }
 }
 

@@ -1,73 +1,67 @@
-//! What the benchmark says: numbers with their conditions.
+//! What the benchmark says: a table with limits for people, one object with conditions for programs.
 
 use std::process::Command;
 
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 use serde_json::{Map, Value, json};
 
-use super::Measurement;
-use super::pair::{Compared, median, range};
+use super::answer::Answer;
 use crate::workspace::Workspace;
 
-/// Pairs that disagree by more than this are called noisy.
-const NOISY: f64 = 0.10;
-
-/// A few lines for people.
-pub fn text(key: &str, title: &str, compared: &Compared) -> String {
-    let (low, high) = range(&compared.ratios());
-    let seconds = |values: &[f64]| median(values) / 1e9;
-    let mut text = format!(
-        "{key}: {:.3}\n  {title}\n  {:.4} s / {:.4} s (medians); {} pairs, ratio from {low:.3} to {high:.3}",
-        compared.ratio(),
-        seconds(&compared.a),
-        seconds(&compared.b),
-        compared.a.len(),
-    );
-    if compared.spread() > NOISY {
-        text.push_str(&format!(
-            "\n  noisy: the pairs disagree by {:.0} %; run again on an idle machine",
-            compared.spread() * 100.0
-        ));
+/// The table.
+pub fn text(answers: &[Answer]) -> String {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["what", "measured", "limit", "", "how"]);
+    for answer in answers {
+        let cells = [answer.value(), answer.limit].map(|cell| cell.map_or_else(String::new, number));
+        let [value, limit] = cells;
+        table.add_row([answer.title.clone(), value, limit, answer.verdict().to_owned(), answer.detail()]);
     }
-    text
+    for column in [1, 2] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
 }
 
-/// One object: every key with its ratio, then how each was measured, then the machine.
-pub fn json(workspace: &Workspace, answers: &[(Measurement, Compared)]) -> Value {
-    let mut object = Map::new();
-    let mut details = Map::new();
-    for (measurement, compared) in answers {
-        object.insert(measurement.key.to_owned(), json!(compared.ratio()));
-        details.insert(measurement.key.to_owned(), detail(measurement.title, compared));
-    }
+/// Ratios with three decimals, counts of bytes with none.
+fn number(value: f64) -> String {
+    if value < 100.0 { format!("{value:.3}") } else { format!("{value:.0}") }
+}
+
+/// One object: every key with its number, then how each was measured, then the machine.
+pub fn json(workspace: &Workspace, answers: &[Answer], peers: Option<Value>) -> Value {
+    let mut object: Map<String, Value> =
+        answers.iter().map(|answer| (answer.key.to_owned(), json!(answer.value()))).collect();
+    let details: Map<String, Value> = answers.iter().map(|answer| (answer.key.to_owned(), answer.json())).collect();
     object.insert("details".to_owned(), Value::Object(details));
+    if let Some(peers) = peers {
+        object.insert("peers".to_owned(), peers);
+    }
     object.insert("conditions".to_owned(), conditions(workspace));
     Value::Object(object)
 }
 
-fn detail(title: &str, compared: &Compared) -> Value {
-    let (low, high) = range(&compared.ratios());
-    json!({
-        "title": title,
-        "pairs": compared.a.len(),
-        "ratio_min": low,
-        "ratio_max": high,
-        "noisy": compared.spread() > NOISY,
-        "a_ns": compared.a,
-        "b_ns": compared.b,
-    })
-}
-
-fn conditions(workspace: &Workspace) -> Value {
+/// The machine and the state of the checkout.
+pub fn conditions(workspace: &Workspace) -> Value {
     let first_line = |path: &str| std::fs::read_to_string(path).ok()?.lines().next().map(str::to_owned);
     let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| cpu_model(&text).map(str::to_owned));
-    let git = Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(workspace.root()).output();
-    let commit = git.ok().filter(|output| output.status.success());
+    let says = |program: &str, words: &[&str]| {
+        let output = Command::new(program).args(words).current_dir(workspace.root()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
     json!({
-        "commit": commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        "commit": says("git", &["rev-parse", "--short", "HEAD"]),
         "cpu": cpu,
         "cpus": std::thread::available_parallelism().map_or(1, usize::from),
         "kernel": first_line("/proc/sys/kernel/osrelease"),
         "load_average": first_line("/proc/loadavg"),
+        "rustc": says("rustc", &["--version"]),
+        "valgrind": says("valgrind", &["--version"]),
+        "heaptrack": says("heaptrack", &["--version"]),
         "seed": 1,
     })
 }
@@ -79,22 +73,33 @@ fn cpu_model(cpuinfo: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::Found;
     use super::*;
 
-    #[test]
-    fn the_text_gives_the_ratio_with_its_spread() {
-        let compared = Compared { a: vec![1.02e9, 1.04e9], b: vec![1e9, 1e9] };
-        assert_eq!(
-            text("key", "tracked / untracked", &compared),
-            "key: 1.030\n  tracked / untracked\n  1.0300 s / 1.0000 s (medians); 2 pairs, ratio from 1.020 to 1.040"
-        );
+    fn answers() -> [Answer; 2] {
+        let answer = |key, found| Answer { key, title: format!("the {key}"), limit: Some(40.0), found };
+        [
+            answer("cost", Found::Number(100.25, "callgrind".to_owned())),
+            answer("other", Found::Nothing("no valgrind".to_owned())),
+        ]
     }
 
     #[test]
-    fn pairs_that_disagree_are_called_noisy() {
-        let compared = Compared { a: vec![1e9, 1.5e9], b: vec![1e9, 1e9] };
-        let text = text("key", "t", &compared);
-        assert!(text.ends_with("noisy: the pairs disagree by 40 %; run again on an idle machine"), "{text}");
+    fn the_table_says_what_is_over_its_limit() {
+        let text = text(&answers());
+        let row = text.lines().find(|line| line.contains("the cost")).unwrap();
+        let words: Vec<&str> = row.split([' ', '|']).filter(|word| !word.is_empty()).collect();
+        assert_eq!(words, ["the", "cost", "100", "40.000", "over", "callgrind"]);
+        assert!(text.contains("no valgrind"), "{text}");
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_null() {
+        let json = json(&Workspace::at(std::path::Path::new("/")), &answers(), None);
+        assert_eq!(json["cost"], 100.25);
+        assert_eq!(json.get("other"), Some(&Value::Null));
+        assert_eq!(json["details"]["other"]["skipped"], "no valgrind");
+        assert!(json.get("peers").is_none());
     }
 
     #[test]

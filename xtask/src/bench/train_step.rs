@@ -1,64 +1,162 @@
-//! A training step of ResNet-18, tracked against the same program, the same allocator, with tracking off.
+//! A training step of ResNet-18: tracked with operator scopes and recorder, the same program with tracking off, and the
+//! trainer over the C library's malloc, taking turns step by step.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
-use super::pair::{Compared, interleave, median};
-use super::{Bench, Measurement};
-use crate::child;
+use super::Bench;
+use super::answer::{Answer, Found};
+use super::rounds::rounds;
+use super::workload::{Took, compared, unsteered};
+use crate::child::{self, Programs};
 use crate::progress::Step;
 use crate::trainer_run::TrainerRun;
+use crate::trouble::Trouble;
 
-/// Steps of one run, and how many of them only warm caches and allocator up.
-const STEPS: u32 = 6;
+/// Steps that only warm caches and allocators up.
 const WARM_UP: usize = 2;
 
-pub const MEASUREMENT: Measurement = Measurement {
-    key: "train_step_vs_same_allocator_batch8",
-    title: "ResNet-18 training step, batch 8, 224 x 224, one thread: tracked / the same program with tracking off",
-    pairs: (7, 2),
-    run,
-};
+/// Program and `--track` of the three contenders.
+const CONTENDERS: [(&str, &str); 3] = [("trainer", "on"), ("trainer", "off"), ("trainer-glibc", "off")];
 
-fn run(bench: &Bench<'_>, pairs: usize) -> Result<Compared> {
-    let step = Step::parts("bench: ResNet-18 training step", 2 * pairs as u64);
-    let one = |track: &str| {
-        let nanoseconds = median_step(bench, track, &step)?;
-        step.add(1);
-        Ok(nanoseconds)
-    };
-    let compared = interleave(pairs, || one("on"), || one("off"))?;
-    step.done("");
-    Ok(compared)
-}
-
-/// Runs the trainer once; the median step in nanoseconds.
-fn median_step(bench: &Bench<'_>, track: &str, step: &Step) -> Result<f64> {
+/// Two ratios, and the tracker's memory on the tracked run.
+pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
+    // The same build as the demo's: another choice of packages would be another set of features, and build half again.
+    let programs = child::build(bench.workspace, &["-p", "trainer", "-p", "viewer"])?;
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let out = scratch.path().join("bench.timeline.json");
-    let run = TrainerRun { mode: "train", model: "resnet18", batch: 8, steps: STEPS, image_size: 224, threads: 1, out };
-    let mut command = run.command(bench.programs, bench.workspace)?;
-    command.args(["--track", track, "--json-times"]);
-    let ended = child::watch(&mut command, step)?.expect_success(&format!("the run with --track {track}"))?;
-    let times = step_times(&ended.stdout).context("the trainer printed no {\"step_ns\": [...]} with --json-times")?;
-    anyhow::ensure!(times.len() > WARM_UP, "the trainer timed only {} steps, {WARM_UP} of them warm-up", times.len());
-    Ok(median(&times[WARM_UP..]))
+    let timeline = scratch.path().join("bench.timeline.json");
+    let (sets, steps) = (bench.rounds(3, 1), bench.rounds(12, 8));
+    let step = Step::parts("bench: ResNet-18 training step", (sets * (WARM_UP + steps) * CONTENDERS.len()) as u64);
+    let mut times = vec![Vec::new(); CONTENDERS.len()];
+    for _ in 0..sets {
+        let set = take_turns(bench, &programs, steps, &timeline, &step)?;
+        times.iter_mut().zip(set).for_each(|(all, some)| all.extend(some));
+    }
+    step.done("");
+    let title = |against| format!("ResNet-18 training step, batch 32, 224 x 224, 1 thread: tracked / {against}");
+    let ratio = |key, title, limit, other: &[Took]| Answer {
+        key,
+        title,
+        limit: Some(limit),
+        found: compared(&times[0], other),
+    };
+    Ok(vec![
+        ratio("train_step_vs_same_allocator", title("the same program with tracking off"), 1.01, &times[1]),
+        ratio("train_step_vs_glibc", title("untracked over glibc"), 1.00, &times[2]),
+        tracker_bytes(&timeline)?,
+    ])
 }
 
-/// The step times in the trainer's one line of JSON.
-fn step_times(stdout: &str) -> Option<Vec<f64>> {
-    let parsed = stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let times = parsed.filter_map(|value| value.get("step_ns")?.as_array().cloned()).next_back()?;
-    times.iter().map(serde_json::Value::as_f64).collect()
+/// A process of each contender, all of them alive, one of them computing. Their steps without warm-up.
+fn take_turns(
+    bench: &Bench<'_>,
+    programs: &Programs,
+    steps: usize,
+    timeline: &Path,
+    step: &Step,
+) -> Result<Vec<Vec<Took>>> {
+    let all = WARM_UP + steps;
+    let start = |contender: &(&str, &str)| Contender::start(bench, programs, *contender, all, timeline);
+    let mut contenders = CONTENDERS.iter().map(start).collect::<Result<Vec<_>>>()?;
+    let mut times = rounds(all, contenders.len(), |contender| {
+        let time = contenders[contender].step()?;
+        step.add(1);
+        Ok(time)
+    })?;
+    contenders.into_iter().try_for_each(Contender::finish)?;
+    times.iter_mut().for_each(|times| drop(times.drain(..WARM_UP)));
+    Ok(times)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A trainer that waits for its turn.
+struct Contender {
+    process: Child,
+    turns: ChildStdin,
+    times: BufReader<ChildStdout>,
+    /// What it says on stderr.
+    said: File,
+    name: String,
+}
 
-    #[test]
-    fn the_times_are_found_among_other_lines() {
-        let stdout = "step 1 loss 2.3\n{\"other\": 1}\n{\"step_ns\":[900,700,500]}\ndone\n";
-        assert_eq!(step_times(stdout), Some(vec![900.0, 700.0, 500.0]));
-        assert_eq!(step_times("nothing\n"), None);
+impl Contender {
+    fn start(
+        bench: &Bench<'_>,
+        programs: &Programs,
+        (program, track): (&str, &str),
+        steps: usize,
+        timeline: &Path,
+    ) -> Result<Self> {
+        let run = TrainerRun {
+            mode: "train",
+            model: "resnet18",
+            batch: 32,
+            steps: steps as u32,
+            image_size: 224,
+            threads: 1,
+            out: timeline.to_owned(),
+        };
+        let mut command = unsteered(run.of(programs.command(bench.workspace, program)?));
+        command.args(["--track", track, "--take-turns"]);
+        let said = tempfile::tempfile().context("cannot make a temporary file")?;
+        let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.try_clone()?);
+        let mut process = streams.spawn().with_context(|| format!("cannot start {program}"))?;
+        let turns = process.stdin.take().context("stdin is piped")?;
+        let times = BufReader::new(process.stdout.take().context("stdout is piped")?);
+        Ok(Self { process, turns, times, said, name: format!("{program} --track {track}") })
+    }
+
+    /// Lets it do one step.
+    fn step(&mut self) -> Result<Took> {
+        let mut line = String::new();
+        let asked = self.turns.write_all(b"\n").is_ok();
+        if asked && self.times.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            return Took::parse(&line).with_context(|| format!("{} answered a turn with {line:?}", self.name));
+        }
+        Err(self.trouble())
+    }
+
+    /// Waits until it has written what it has to write.
+    fn finish(mut self) -> Result<()> {
+        if self.process.wait()?.success() { Ok(()) } else { Err(self.trouble()) }
+    }
+
+    fn trouble(&mut self) -> anyhow::Error {
+        let _ = self.process.wait();
+        let mut said = String::new();
+        let _ = self.said.rewind().and_then(|()| self.said.read_to_string(&mut said));
+        Trouble::new(format!("{} ended too early\n{}", self.name, said.trim_end()), "see its own message above").into()
     }
 }
+
+/// A run that failed leaves nobody behind who waits for a turn.
+impl Drop for Contender {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The row of the tracker's memory; its limit is 1 % of the peak and 16 MiB.
+fn tracker_bytes(timeline: &Path) -> Result<Answer> {
+    let text = std::fs::read_to_string(timeline).context("the tracked run left no timeline")?;
+    let timeline: Value = serde_json::from_str(&text)?;
+    let number = |pointer: &str| timeline.pointer(pointer).and_then(Value::as_u64).with_context(|| pointer.to_owned());
+    let (bytes, peak) = (number("/tracker/overhead_bytes")?, number("/peak/live_bytes")?);
+    let parts = timeline.pointer("/tracker/overhead").and_then(Value::as_object);
+    let part = |(name, bytes): (&String, &Value)| format!("{name} {:.1}", bytes.as_f64().unwrap_or(0.0) / MIB);
+    let parts: Vec<String> = parts.into_iter().flatten().map(part).collect();
+    let detail = format!("MiB: {}; peak {:.0}", parts.join(", "), peak as f64 / MIB);
+    Ok(Answer {
+        key: "tracker_bytes",
+        title: "tracker's memory on that run, bytes; limit 1 % of the peak + 16 MiB".to_owned(),
+        limit: Some(peak as f64 / 100.0 + 16.0 * MIB),
+        found: Found::Number(bytes as f64, detail),
+    })
+}
+
+const MIB: f64 = 1_048_576.0;

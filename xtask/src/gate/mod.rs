@@ -1,8 +1,10 @@
-//! `cargo xtask gate`: a small real run of each model, held against its committed baseline.
+//! `cargo xtask gate`: a small real run of each model, and the instructions of a malloc+free pair, held against their
+//! committed baselines.
 //!
-//! Two exit codes matter here: 1 when memory grew, 2 when the gate could not judge.
+//! Two exit codes matter here: 1 when memory or instructions grew, 2 when the gate could not judge.
 
 mod baseline;
+mod instructions;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,9 @@ pub struct Wish {
     /// Make the runs of today the baselines
     #[arg(long)]
     update: bool,
+    /// Only the instructions of a malloc+free pair: needs no libtorch
+    #[arg(long)]
+    instructions: bool,
     /// Fetch nothing: use the libtorch that is on this machine
     #[arg(long)]
     offline: bool,
@@ -33,6 +38,12 @@ const BASELINES: &str = "fixtures/baselines";
 
 /// The command.
 pub fn run(workspace: &Workspace, wish: Wish) -> Result<Outcome> {
+    let memory = if wish.instructions { Outcome::Fine } else { memory(workspace, wish)? };
+    let instructions = instructions::run(workspace, wish.update)?;
+    Ok(if memory == Outcome::Fine { instructions } else { memory })
+}
+
+fn memory(workspace: &Workspace, wish: Wish) -> Result<Outcome> {
     libtorch::ensure(workspace, libtorch::Wish { offline: wish.offline, again: false })?;
     let programs = child::build(workspace, &["-p", "trainer", "-p", "viewer"])?;
     let folder = workspace.root().join(FOLDER);

@@ -1,0 +1,107 @@
+//! Several ways of doing the same, measured in turn: A B C, C B A, A B C, ... so that a machine that slows down slows all.
+
+use anyhow::Result;
+
+/// Measures each of `count` contenders once a round, in an order that turns round with every round. The values of each
+/// contender, round by round.
+pub fn rounds<T>(rounds: usize, count: usize, mut measure: impl FnMut(usize) -> Result<T>) -> Result<Vec<Vec<T>>> {
+    let mut values: Vec<Vec<T>> = (0..count).map(|_| Vec::with_capacity(rounds)).collect();
+    for round in 0..rounds {
+        for place in 0..count {
+            let contender = if round % 2 == 0 { place } else { count - 1 - place };
+            values[contender].push(measure(contender)?);
+        }
+    }
+    Ok(values)
+}
+
+/// Two contenders' values. `a` is divided by `b`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// Each value of A.
+    pub a: Vec<f64>,
+    /// Each value of B, in the same order.
+    pub b: Vec<f64>,
+}
+
+impl Compared {
+    /// The values of two contenders, of which `a` is divided by `b`.
+    pub fn new(a: &[f64], b: &[f64]) -> Self {
+        Self { a: a.to_vec(), b: b.to_vec() }
+    }
+
+    /// A / B of each round.
+    pub fn ratios(&self) -> Vec<f64> {
+        self.a.iter().zip(&self.b).map(|(a, b)| a / b).collect()
+    }
+
+    /// The answer: the median of the rounds' ratios.
+    pub fn ratio(&self) -> f64 {
+        median(&self.ratios())
+    }
+
+    /// How far the middle half of the rounds disagrees: the distance of the quartiles of their ratios, over the median.
+    pub fn spread(&self) -> f64 {
+        let ratios = sorted(&self.ratios());
+        let Some(last) = ratios.len().checked_sub(1) else { return f64::NAN };
+        (ratios[last - last / 4] - ratios[last / 4]) / median(&ratios)
+    }
+}
+
+/// The middle value; of an even number, the mean of the middle two. NaN of nothing.
+pub fn median(values: &[f64]) -> f64 {
+    let sorted = sorted(values);
+    match sorted.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => sorted[count / 2],
+        count => f64::midpoint(sorted[count / 2 - 1], sorted[count / 2]),
+    }
+}
+
+/// Smallest and largest.
+pub fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_alternate_in_who_goes_first() {
+        let mut order = String::new();
+        let values = rounds(3, 3, |contender| {
+            order.push(['a', 'b', 'c'][contender]);
+            Ok(order.len())
+        });
+        assert_eq!(order, "abccbaabc");
+        assert_eq!(values.unwrap(), [[1, 6, 7], [2, 5, 8], [3, 4, 9]]);
+    }
+
+    #[test]
+    fn one_disturbed_round_does_not_move_the_answer() {
+        // Ratios 1, 5, 1, 1, 1: the second round's A met something else on the machine.
+        let compared = Compared::new(&[2.0, 10.0, 4.0, 2.0, 2.0], &[2.0, 2.0, 4.0, 2.0, 2.0]);
+        assert_eq!((compared.ratio(), compared.spread()), (1.0, 0.0));
+    }
+
+    #[test]
+    fn rounds_that_disagree_have_a_spread() {
+        // Ratios 1, 2, 3, 4, 5: quartiles 2 and 4 around 3.
+        let compared = Compared::new(&[5.0, 1.0, 4.0, 2.0, 3.0], &[1.0; 5]);
+        assert_eq!(compared.spread(), 2.0 / 3.0);
+        assert!(Compared::new(&[], &[]).spread().is_nan());
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_the_middle_two() {
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), 2.5);
+        assert!(median(&[]).is_nan());
+    }
+}
