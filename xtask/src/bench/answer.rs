@@ -99,6 +99,7 @@ impl Answer {
 pub fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         short if short < 1e4 => format!("{short:.1} ns"),
+        middle if middle < 1e6 => format!("{:.1} µs", middle / 1e3),
         middle if middle < 1e9 => format!("{:.1} ms", middle / 1e6),
         long => format!("{:.3} s", long / 1e9),
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use super::Bench;
 use super::answer::Answer;
 use super::rounds::rounds;
-use super::workload::{Took, compared, took, unsteered};
+use super::workload::{self, Took, took, unsteered};
 use crate::progress::Step;
 
 const PAIRS: &str = "10000000";
@@ -16,8 +16,12 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
     let title = |what: &str, against: &str| {
         format!("10 M malloc+free pairs, mixed sizes, 10,000 live slots a thread, {what}: tracked / {against}")
     };
-    let ratio =
-        |key, title, limit, [a, b]: [&[Took]; 2]| Answer { key, title, limit: Some(limit), found: compared(a, b) };
+    let ratio = |key, title, limit, [a, b]: [&[Took]; 2]| Answer {
+        key,
+        title,
+        limit: Some(limit),
+        found: workload::ratio(a, b),
+    };
     let all = ["churn-tracked", "churn-jemalloc", "churn-glibc"];
     let one = series(bench, &all, &[PAIRS, "1"])?;
     let two = series(bench, &all[..2], &[PAIRS, "2"])?;
@@ -40,7 +44,7 @@ pub fn json(bench: &Bench<'_>) -> Result<Answer> {
         key: "json_vs_jemalloc",
         title: "4 x 40,000 JSON records parsed: tracked / plain jemalloc".to_owned(),
         limit: Some(1.05),
-        found: compared(&times[0], &times[1]),
+        found: workload::ratio(&times[0], &times[1]),
     })
 }
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::Bench;
 use super::answer::time;
-use super::rounds::{Compared, median, rounds};
-use super::workload::{took, unsteered};
+use super::rounds::{median, rounds};
+use super::workload::{Took, compared, took, unsteered};
 use crate::child::{self, Programs};
 use crate::prerequisite::quiet;
 use crate::progress::Step;
@@ -20,8 +20,14 @@ use crate::progress::Step;
 /// would be the jemalloc of every program that is built along with it.
 const MANIFEST: &str = "tests/peers/Cargo.toml";
 
-/// A workload: name, arguments, and what one unit of its time is.
-const WORKLOADS: [(&str, &[&str]); 3] = [("churn", &["1000000", "1"]), ("churn", &["1000000", "2"]), ("json", &["1"])];
+/// A workload and its arguments.
+type Workload = (&'static str, &'static [&'static str]);
+
+/// For those that cost about as much as what they watch: as much work as in the table.
+const FULL: [Workload; 3] = [("churn", &["10000000", "1"]), ("churn", &["10000000", "2"]), ("json", &["4"])];
+
+/// For those that cost tens of times as much.
+const SHORT: [Workload; 3] = [("churn", &["1000000", "1"]), ("churn", &["1000000", "2"]), ("json", &["1"])];
 
 /// How a peer comes to the workload.
 #[derive(Clone, Copy, Debug)]
@@ -37,27 +43,24 @@ struct Peer {
     way: Way,
     /// The allocator below it: `glibc` or `jemalloc`.
     over: &'static str,
+    workloads: [Workload; 3],
 }
 
 const JEMALLOC_PROF: Option<(&str, &str)> = Some(("_RJEM_MALLOC_CONF", "prof:true,prof_active:true"));
 
+const fn peer(name: &'static str, way: Way, over: &'static str, workloads: [Workload; 3]) -> Peer {
+    Peer { name, way, over, workloads }
+}
+
 const PEERS: [Peer; 8] = [
-    Peer { name: "this tracker", way: Way::Crate("tracked", None), over: "jemalloc" },
-    Peer { name: "jemalloc's own sampling", way: Way::Crate("peer-jemalloc-prof", JEMALLOC_PROF), over: "jemalloc" },
-    Peer { name: "tracking-allocator", way: Way::Crate("peer-tracking-allocator", None), over: "jemalloc" },
-    Peer { name: "stats_alloc", way: Way::Crate("peer-stats-alloc", None), over: "glibc" },
-    Peer { name: "dhat (crate)", way: Way::Crate("peer-dhat", None), over: "glibc" },
-    Peer { name: "heaptrack", way: Way::Tool(&["heaptrack", "--record-only", "--output"]), over: "glibc" },
-    Peer {
-        name: "valgrind massif",
-        way: Way::Tool(&["valgrind", "--tool=massif", "--massif-out-file=/dev/null"]),
-        over: "glibc",
-    },
-    Peer {
-        name: "valgrind dhat",
-        way: Way::Tool(&["valgrind", "--tool=dhat", "--dhat-out-file=/dev/null"]),
-        over: "glibc",
-    },
+    peer("this tracker", Way::Crate("tracked", None), "jemalloc", FULL),
+    peer("jemalloc's own sampling", Way::Crate("peer-jemalloc-prof", JEMALLOC_PROF), "jemalloc", FULL),
+    peer("tracking-allocator", Way::Crate("peer-tracking-allocator", None), "jemalloc", FULL),
+    peer("stats_alloc", Way::Crate("peer-stats-alloc", None), "glibc", FULL),
+    peer("dhat (crate)", Way::Crate("peer-dhat", None), "glibc", SHORT),
+    peer("heaptrack", Way::Tool(&["heaptrack", "--output"]), "glibc", SHORT),
+    peer("valgrind massif", Way::Tool(&["valgrind", "--tool=massif", "--massif-out-file=/dev/null"]), "glibc", SHORT),
+    peer("valgrind dhat", Way::Tool(&["valgrind", "--tool=dhat", "--dhat-out-file=/dev/null"]), "glibc", SHORT),
 ];
 
 /// What one peer took for one workload.
@@ -70,14 +73,20 @@ pub struct Line {
 
 /// Round by round, the peer, the allocator below it without the peer, and plain jemalloc.
 struct Times {
-    peer: Vec<f64>,
-    own: Vec<f64>,
-    jemalloc: Vec<f64>,
+    peer: Vec<Took>,
+    own: Vec<Took>,
+    jemalloc: Vec<Took>,
 }
 
 impl Times {
-    fn ratios(&self) -> [Compared; 2] {
-        [Compared::new(&self.peer, &self.own), Compared::new(&self.peer, &self.jemalloc)]
+    /// The peer's median, in nanoseconds on the wall clock.
+    fn nanoseconds(&self) -> f64 {
+        median(&self.peer.iter().map(|took| took.wall).collect::<Vec<_>>())
+    }
+
+    /// What the peer took over what its own allocator and jemalloc took, on a clock.
+    fn ratios(&self, clock: fn(&Took) -> f64) -> [f64; 2] {
+        [&self.own, &self.jemalloc].map(|other| compared(&self.peer, other, clock).ratio())
     }
 }
 
@@ -85,7 +94,7 @@ impl Times {
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Line>> {
     let crates = child::build(bench.workspace, &["--manifest-path", MANIFEST, "--target-dir", "target/peers"]);
     let crates = crates.map_err(|error| format!("tests/peers cannot be built: {error}"));
-    let step = Step::parts("bench: peers", (PEERS.len() * WORKLOADS.len()) as u64);
+    let step = Step::parts("bench: peers", PEERS.iter().map(|peer| peer.workloads.len() as u64).sum());
     let mut lines = Vec::new();
     for peer in &PEERS {
         let why = match (peer.way, &crates) {
@@ -98,10 +107,14 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Line>> {
         if let Some(why) = &why {
             eprintln!("bench: {} is SKIPPED: {why}", peer.name);
         }
-        for (workload, arguments) in WORKLOADS {
+        for (workload, arguments) in peer.workloads {
             let found = match &why {
                 Some(why) => Err(why.clone()),
-                None => Ok(times(bench, crates.as_ref().ok(), peer, workload, arguments, &step)?),
+                // A profiler that fails on this machine is no reason to keep the others' numbers back.
+                None => times(bench, crates.as_ref().ok(), peer, workload, arguments, &step).map_err(|error| {
+                    eprintln!("bench: {} is SKIPPED: {error}", peer.name);
+                    error.to_string().lines().next().unwrap_or_default().to_owned()
+                }),
             };
             let workload = format!("{workload} {}", arguments.join(" "));
             lines.push(Line { peer: peer.name, workload, over: peer.over, found });
@@ -134,6 +147,8 @@ fn times(
                         command.arg(scratch.path().join("recorded"));
                     }
                     command.arg(plain("glibc")?.get_program());
+                    // heaptrack would open its window at the end.
+                    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
                     unsteered(command)
                 }
                 (Way::Crate(name, variable), Some(crates)) if name.starts_with("peer-") => {
@@ -146,7 +161,7 @@ fn times(
         };
         // What a profiler leaves when the program ends goes with the folder.
         command.current_dir(scratch.path()).args(arguments);
-        Ok(took(&mut command, step)?.wall)
+        took(&mut command, step)
     })?;
     let jemalloc = times.pop().unwrap_or_default();
     let own = times.pop().unwrap_or_default();
@@ -157,17 +172,20 @@ fn times(
 pub fn text(lines: &[Line]) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
-    table.set_header(["profiler", "workload", "a pair or record", "/ the same without it", "/ plain jemalloc"]);
+    let heads =
+        ["profiler", "workload", "a pair or record", "/ without it", "/ plain jemalloc", "the same in CPU time"];
+    table.set_header(heads);
     for line in lines {
         let cells = match &line.found {
             Ok(times) => {
-                let [own, jemalloc] = times.ratios().map(|compared| format!("{:.2}", compared.ratio()));
-                [time(median(&times.peer)), format!("{own} ({})", line.over), jemalloc]
+                let [own, jemalloc] = times.ratios(|took| took.wall).map(|ratio| format!("{ratio:.2}"));
+                let cpu = times.ratios(|took| took.cpu).map(|ratio| format!("{ratio:.2}")).join(", ");
+                [time(times.nanoseconds()), format!("{own} ({})", line.over), jemalloc, cpu]
             }
-            Err(why) => [format!("skipped: {why}"), String::new(), String::new()],
+            Err(why) => [format!("skipped: {why}"), String::new(), String::new(), String::new()],
         };
-        let [measured, own, jemalloc] = cells;
-        table.add_row([line.peer.to_owned(), line.workload.clone(), measured, own, jemalloc]);
+        let [measured, own, jemalloc, cpu] = cells;
+        table.add_row([line.peer.to_owned(), line.workload.clone(), measured, own, jemalloc, cpu]);
     }
     table.to_string()
 }
@@ -178,10 +196,13 @@ pub fn json(lines: &[Line]) -> Value {
         let mut object = json!({ "peer": line.peer, "workload": line.workload, "over": line.over });
         match &line.found {
             Ok(times) => {
-                let [own, jemalloc] = times.ratios().map(|compared| compared.ratio());
-                object["ns"] = json!(median(&times.peer));
+                let [own, jemalloc] = times.ratios(|took| took.wall);
+                let [own_cpu, jemalloc_cpu] = times.ratios(|took| took.cpu);
+                object["ns"] = json!(times.nanoseconds());
                 object["vs_untracked"] = json!(own);
+                object["vs_untracked_cpu_time"] = json!(own_cpu);
                 object["vs_jemalloc"] = json!(jemalloc);
+                object["vs_jemalloc_cpu_time"] = json!(jemalloc_cpu);
                 object["runs"] = json!(times.peer.len());
             }
             Err(why) => object["skipped"] = json!(why),
@@ -197,7 +218,8 @@ mod tests {
 
     fn lines() -> Vec<Line> {
         let line = |found| Line { peer: "some", workload: "churn 1 1".to_owned(), over: "glibc", found };
-        let times = Times { peer: vec![60.0, 80.0], own: vec![30.0, 40.0], jemalloc: vec![15.0, 20.0] };
+        let took = |wall| vec![Took { wall, cpu: 30.0 }];
+        let times = Times { peer: took(60.0), own: took(30.0), jemalloc: took(15.0) };
         vec![line(Ok(times)), line(Err("not installed".to_owned()))]
     }
 
@@ -206,7 +228,7 @@ mod tests {
         let json = json(&lines());
         assert_eq!(
             (&json[0]["ns"], &json[0]["vs_untracked"], &json[0]["vs_jemalloc"]),
-            (&70.0.into(), &2.0.into(), &4.0.into())
+            (&60.0.into(), &2.0.into(), &4.0.into())
         );
         assert_eq!(json[1]["skipped"], "not installed");
     }
@@ -214,6 +236,9 @@ mod tests {
     #[test]
     fn a_skipped_peer_is_named_with_its_reason() {
         let text = text(&lines());
-        assert!(text.contains("2.00 (glibc)") && text.contains("skipped: not installed"), "{text}");
+        assert!(
+            text.contains("2.00 (glibc)") && text.contains("1.00, 1.00") && text.contains("skipped: not installed"),
+            "{text}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Bench;
 use super::answer::{Answer, Found};
 use super::rounds::rounds;
-use super::workload::{Took, compared, unsteered};
+use super::workload::{self, Took, unsteered};
 use crate::child::{self, Programs};
 use crate::progress::Step;
 use crate::trainer_run::TrainerRun;
@@ -43,7 +43,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
         key,
         title,
         limit: Some(limit),
-        found: compared(&times[0], other),
+        found: workload::ratio(&times[0], other),
     };
     Ok(vec![
         ratio("train_step_vs_same_allocator", title("the same program with tracking off"), 1.01, &times[1]),

@@ -37,13 +37,15 @@ impl Took {
     }
 }
 
-/// Two programs' runs, round by round, on the wall clock and in CPU time.
-pub fn compared(a: &[Took], b: &[Took]) -> Found {
-    let by = |clock: fn(&Took) -> f64| {
-        let [a, b] = [a, b].map(|runs| runs.iter().map(clock).collect::<Vec<_>>());
-        Compared::new(&a, &b)
-    };
-    Found::Ratio { wall: by(|took| took.wall), cpu: by(|took| took.cpu) }
+/// Two programs' runs, round by round, on one of the clocks.
+pub fn compared(a: &[Took], b: &[Took], clock: fn(&Took) -> f64) -> Compared {
+    let [a, b] = [a, b].map(|runs| runs.iter().map(clock).collect::<Vec<_>>());
+    Compared::new(&a, &b)
+}
+
+/// The same on both clocks, as an answer.
+pub fn ratio(a: &[Took], b: &[Took]) -> Found {
+    Found::Ratio { wall: compared(a, b, |took| took.wall), cpu: compared(a, b, |took| took.cpu) }
 }
 
 /// `command` without what could steer the allocators from outside.
