@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::{backend, cold, hot, resize};
 use crate::mode::{Mode, mode};
-use crate::tag::shadow;
+use crate::tag::block;
 
 fn set_errno(code: c_int) {
     // SAFETY: __errno_location returns the calling thread's own errno, valid for the thread's life.
@@ -164,7 +164,7 @@ pub unsafe fn malloc_usable_size(block: *mut u8) -> usize {
     if block.is_null() {
         return 0;
     }
-    if mode() == Mode::On && shadow::find(block.addr()).is_none_or(|place| place.load(0) == 0) {
+    if mode() == Mode::On && block::find(block.addr()).is_none() {
         return 0;
     }
     // SAFETY: the block is live and the backend's.

@@ -6,6 +6,7 @@ use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::sys::next_free;
+use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::scope::{OTHER_SCOPES, ScopeId, TRACKER};
 use crate::tag::shadow::{self, Place, TINY};
@@ -51,27 +52,29 @@ pub fn count(block: *mut u8, requested: usize) {
 
 /// Tags a block as `scope`'s and counts it: as a new allocation, or (`Kind::Adopted`) as one that was counted before.
 pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: ScopeId, kind: Kind) {
-    let Some(place) = shadow::find_or_map(block.addr()) else { return };
     // SAFETY: the block was handed out by the backend just now and nobody has freed it.
     let usable = unsafe { backend::usable(block) };
     let storage = slot.is_some_and(|slot| slot.storage.swap(0, Ordering::Relaxed) != 0);
+    let plain = requested > 16 && is_plain(requested, usable);
     let mut identified = false;
-    if tiny::is_tiny(requested, usable) {
-        let tag = tiny::tag(scope, requested, usable);
-        place.store(0, TINY | tag);
-        if tiny::is_others(tag) {
-            scope = OTHER_SCOPES;
-        }
+    let mut tagged = true;
+    if plain && !(storage && usable >= WIDE_MIN) {
+        tagged = shadow::store_plain(block.addr(), scope, requested);
     } else {
-        let plain = is_plain(requested, usable);
-        if !plain || storage && usable >= WIDE_MIN {
-            identified = scope != TRACKER && identify(slot, kind, block, scope, [usable, requested], storage);
-        }
-        if plain && !identified {
-            place.store_plain(scope + 1, requested);
+        let Some(place) = shadow::find_or_map(block.addr()) else { return };
+        if tiny::is_tiny(requested, usable) {
+            let tag = tiny::tag(scope, requested, usable);
+            place.store(0, TINY | tag);
+            if tiny::is_others(tag) {
+                scope = OTHER_SCOPES;
+            }
         } else {
+            identified = scope != TRACKER && identify(slot, kind, block, scope, [usable, requested], storage);
             place.store_wide(scope, requested, identified);
         }
+    }
+    if !tagged {
+        return;
     }
     if !identified {
         let counts = match kind {
@@ -111,30 +114,19 @@ pub fn is_plain(requested: usize, usable: usize) -> bool {
     requested <= SMALL_MAX && usable == class::usable(requested)
 }
 
-/// Reads the tag of the block at `place`; `None` for a stranger.
-pub fn read(place: Place, block: *const u8) -> Option<Tag> {
-    let first = place.load(0);
-    if first == 0 {
-        return None;
-    }
-    if first & TINY != 0 {
-        let tiny = tiny::pair(first & !TINY);
-        let plain = is_plain(tiny.requested, tiny.usable);
-        return Some(Tag {
-            scope: tiny.scope,
-            requested: tiny.requested,
-            identified: false,
-            usable: tiny.usable,
-            plain,
-        });
-    }
+/// The tag of the live block that starts at `block`, with its usable size, and where it stands; `None` for addresses at
+/// which none of ours starts.
+pub fn find(block: *const u8) -> Option<(Place, Tag)> {
+    let (place, found) = block::find(block.addr())?;
     // SAFETY: a tagged block is live (tags are cleared before the block goes back) and of this backend.
-    let usable = unsafe { backend::usable(block) };
-    let (scope, requested, identified) = match place.load_wide() {
-        Some(wide) => wide,
-        None => (first - 1, usize::from(place.load(1)), false),
+    let usable = || unsafe { backend::usable(block) };
+    let (requested, usable, identified) = match found {
+        block::Tag::Tiny(tiny) => (tiny.requested, tiny.usable, false),
+        block::Tag::Plain(_, requested) => (requested, usable(), false),
+        block::Tag::Wide(_, requested, identified) => (requested, usable(), identified),
     };
-    Some(Tag { scope, requested, identified, usable, plain: is_plain(requested, usable) })
+    let plain = is_plain(requested, usable);
+    Some((place, Tag { scope: found.scope(), requested, identified, usable, plain }))
 }
 
 /// As [`super::hot::release`].
@@ -151,8 +143,7 @@ pub unsafe fn release(block: *mut u8) {
         // SAFETY: as the caller promises; with tracking off every block is the backend's.
         return unsafe { backend::free(block) };
     }
-    let found = shadow::find(block.addr()).and_then(|place| Some((place, read(place, block)?)));
-    let Some((place, tag)) = found else {
+    let Some((place, tag)) = find(block) else {
         totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_free(block) };

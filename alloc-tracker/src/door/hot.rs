@@ -3,9 +3,10 @@
 use super::{backend, cold};
 use crate::ledger::lane::{self, Lane};
 use crate::ledger::pool;
+use crate::tag::block::{self, Tag};
 use crate::tag::class;
 use crate::tag::scope::ScopeId;
-use crate::tag::shadow::{self, Place, TINY};
+use crate::tag::shadow::{self, TINY};
 use crate::tag::tiny;
 
 /// Allocates `size` bytes at the backend's natural alignment. Null and ENOMEM when there is no memory.
@@ -23,7 +24,7 @@ pub fn allocate(size: usize) -> *mut u8 {
 #[inline(always)]
 fn count_plain(lane: &Lane, block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the block's address is one that the kernel gave. Null, when there is no memory, has no place.
-    let Some(place) = (unsafe { shadow::find_even(block.addr()) }) else { return count_first(block, size) };
+    let Some(place) = (unsafe { shadow::find_plain(block.addr(), size) }) else { return count_first(block, size) };
     place.store_plain(lane.tag(), size);
     // SAFETY: the lane takes no size above SMALL_MAX.
     if lane.add_allocated(unsafe { class::amount(size) }) {
@@ -56,7 +57,7 @@ fn allocate_unlike(size: usize) -> *mut u8 {
     let block = backend::malloc(size);
     let lane = pool::lane();
     // SAFETY: the block's address is one that the kernel gave. Null, when there is no memory, has no place.
-    let place = unsafe { shadow::find_block(block.addr()) };
+    let place = unsafe { shadow::find_fine(block.addr()) };
     let (Some(place), Some(tag)) = (place, lane.tiny_tag(size)) else { return count_first(block, size) };
     place.store(0, TINY | tag);
     // SAFETY: the size is at most 16.
@@ -84,12 +85,13 @@ pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
 pub unsafe fn release(block: *mut u8) {
     let lane = pool::lane();
     // SAFETY: the block's address is one that the kernel gave; null has no place.
-    if let Some(place) = unsafe { shadow::find_even(block.addr()) }
+    if let Some(place) = unsafe { shadow::find_any_plain(block.addr()) }
         && lane.frees(place.load(0))
     {
         let size = usize::from(place.load(1));
-        // SAFETY: the lane gathers frees of plain blocks only, and this is its size.
-        return unsafe { release_plain(lane, place, block, size) };
+        place.clear_plain();
+        // SAFETY: the lane gathers the frees of this block's scope, and its tag tells its size.
+        return unsafe { count_and_free(lane, block, size) };
     }
     // SAFETY: as the caller promises.
     unsafe { release_unlike(block) }
@@ -109,13 +111,14 @@ pub unsafe fn release_sized(block: *mut u8, size: usize) {
     }
     let lane = pool::lane();
     // SAFETY: the block's address is one that the kernel gave.
-    if let Some(place) = unsafe { shadow::find_even(block.addr()) }
+    if let Some(place) = unsafe { shadow::find_plain(block.addr(), size) }
         && lane.frees(place.load(0))
     {
         debug_assert_eq!(usize::from(place.load(1)), size, "a free with a size that was not asked for");
-        // SAFETY: the lane gathers frees of plain blocks only; the size is the block's, as the caller promises. That it
-        // does not come from the shadow map spares the backend the wait for it.
-        return unsafe { release_plain(lane, place, block, size) };
+        place.clear_plain();
+        // SAFETY: the lane gathers the frees of this block's scope; the size is the block's, as the caller promises. That
+        // it does not come from the tag spares the backend the wait for it.
+        return unsafe { count_and_free(lane, block, size) };
     }
     // SAFETY: as the caller promises.
     unsafe { release_unlike(block) }
@@ -129,7 +132,7 @@ pub unsafe fn release_sized(block: *mut u8, size: usize) {
 unsafe fn release_tiny(block: *mut u8, size: usize) {
     let lane = pool::lane();
     // SAFETY: the block's address is one that the kernel gave.
-    if let Some(place) = unsafe { shadow::find_block(block.addr()) } {
+    if let Some(place) = unsafe { shadow::find_fine(block.addr()) } {
         let first = place.load(0);
         if first & TINY != 0 && lane.frees(tiny::natural_scope_tag(first)) {
             place.store(0, 0);
@@ -147,17 +150,16 @@ unsafe fn release_tiny(block: *mut u8, size: usize) {
 }
 
 /// # Safety
-/// The caller may free `block`, which is plain, of `size` requested bytes, tagged at `place`, and of the scope whose frees
+/// The caller may free `block`, which is plain, of `size` requested bytes, no longer tagged, and of the scope whose frees
 /// `lane` gathers.
 #[inline(always)]
-unsafe fn release_plain(lane: &Lane, place: Place, block: *mut u8, size: usize) {
-    place.clear_plain();
+unsafe fn count_and_free(lane: &Lane, block: *mut u8, size: usize) {
     // SAFETY: the size of a plain block is at most SMALL_MAX.
     if lane.add_freed(unsafe { class::amount(size) }) {
         // SAFETY: as the caller promises.
         return unsafe { gather_and_free(block, size) };
     }
-    // SAFETY: the tag says that the block came from `malloc` with this very size; the caller may free it.
+    // SAFETY: the block came from `malloc` with a size of this class; the caller may free it.
     unsafe { backend::free_sized(block, size) }
 }
 
@@ -178,28 +180,22 @@ unsafe fn gather_and_free(block: *mut u8, size: usize) {
 #[inline(never)]
 unsafe fn release_unlike(block: *mut u8) {
     let lane = pool::lane();
-    // An entry that names neither a tiny nor a plain block is 0 or a wide block's.
-    if let Some(place) = shadow::find(block.addr())
-        && lane.is_open()
+    if lane.is_open()
+        && let Some((place, tag)) = block::find(block.addr())
+        && !matches!(tag, Tag::Wide(..))
     {
-        let first = place.load(0);
-        if first & TINY != 0 {
-            let tiny = tiny::pair(first);
-            if lane.frees(tiny.scope + 1) {
-                place.store(0, 0);
-                if lane.add_freed(lane::amount(tiny.usable, tiny.requested)) {
-                    // SAFETY: the caller may free the block, and its usable size is in its own class.
-                    return unsafe { gather_and_free(block, tiny.usable) };
-                }
-                // SAFETY: as above.
-                return unsafe { backend::free_sized(block, tiny.usable) };
-            }
+        if !lane.frees(tag.scope() + 1) {
             // SAFETY: as the caller promises.
-            return unsafe { release_after(block, tiny.scope) };
+            return unsafe { release_after(block, tag.scope()) };
         }
-        if let Some((tag, _)) = place.load_plain() {
-            // SAFETY: as the caller promises.
-            return unsafe { release_after(block, tag - 1) };
+        if let Tag::Tiny(tiny) = tag {
+            place.clear();
+            if lane.add_freed(lane::amount(tiny.usable, tiny.requested)) {
+                // SAFETY: the caller may free the block, and its usable size is in its own class.
+                return unsafe { gather_and_free(block, tiny.usable) };
+            }
+            // SAFETY: as above.
+            return unsafe { backend::free_sized(block, tiny.usable) };
         }
     }
     // SAFETY: as the caller promises.

@@ -10,16 +10,16 @@ use crate::ledger::slot::Slot;
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::scope::as_tracker;
+use crate::tag::block;
 use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
-use crate::tag::shadow::{self, Place, TINY};
+use crate::tag::shadow::{self, Place};
 
 /// The tag of the live block that starts at `block`; `None` for addresses that no tracked block starts at.
 fn find(block: *const u8) -> Option<(Place, Tag)> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    let place = shadow::find(block.addr())?;
-    Some((place, cold::read(place, block)?))
+    cold::find(block)
 }
 
 /// The scope that allocated the block at `block`.
@@ -27,12 +27,7 @@ pub fn owner(block: *const u8) -> Option<ScopeId> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    let place = shadow::find(block.addr())?;
-    match place.load(0) {
-        0 => None,
-        tiny if tiny & TINY != 0 => Some(crate::tag::tiny::pair(tiny).scope),
-        first => Some(place.load_wide().map_or(first - 1, |(scope, ..)| scope)),
-    }
+    block::find(block.addr()).map(|(_, tag)| tag.scope())
 }
 
 /// Usable and requested bytes of the block at `block`.
@@ -58,6 +53,7 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
     if !tag.identified && !promote(slot, place, block, &tag) {
         return false;
     }
+    let Some(place) = shadow::find(block.addr()) else { return false };
     let number = Category::ALL.iter().position(|&known| known == category).unwrap_or_default();
     let (a, b) = (block.addr() as u64, number as u64);
     let parts = scope::parts(tag.scope);
@@ -75,10 +71,12 @@ fn promote(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) -> bool
     if tag.usable < WIDE_MIN || tag.scope == TRACKER {
         return false;
     }
+    let Some(wide) = shadow::find_or_map(block.addr()) else { return false };
     if !cold::identify(slot, Kind::Adopted, block, tag.scope, [tag.usable, tag.requested], false) {
         return false;
     }
-    place.store_wide(tag.scope, tag.requested, true);
+    place.clear();
+    wide.store_wide(tag.scope, tag.requested, true);
     resize::leave_small_lane(slot, tag);
     true
 }

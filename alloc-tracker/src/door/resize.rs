@@ -13,6 +13,7 @@ use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
 use crate::sys::next_realloc;
+use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::shadow::{self, Place};
 
@@ -29,8 +30,7 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
     if mode() == Mode::Off {
         return really(block);
     }
-    let found = shadow::find(block.addr()).and_then(|place| Some((place, cold::read(place, block)?)));
-    let Some((place, old)) = found else {
+    let Some((place, old)) = cold::find(block) else {
         totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_realloc(block, size) };
@@ -116,26 +116,25 @@ fn put(slot: Option<&Slot>, token: u64, block: *mut u8, requested: usize, old: &
 #[inline]
 pub unsafe fn resize_small(block: *mut u8, size: usize) -> Option<*mut u8> {
     let slot = pool::lane().is_open().then(pool::acquire).flatten()?;
-    let place = shadow::find(block.addr())?;
-    let (tag, old) = place.load_plain()?;
+    let (place, block::Tag::Plain(scope, old)) = block::find(block.addr())? else { return None };
     if !(17..=SMALL_MAX).contains(&size) {
         return None;
     }
-    place.clear_plain();
+    place.clear();
     // SAFETY: as the caller promises.
     let resized = unsafe { backend::realloc(block, size) };
+    // Where there was a tag before there is memory for it.
     if resized.is_null() {
-        place.store_plain(tag, old);
+        let _ = shadow::store_plain(block.addr(), scope, old);
         return Some(resized);
     }
     bump(&slot.resized, 1);
     let (before, after) = (class::usable(old) as u64, class::usable(size) as u64);
-    let Some(place) = shadow::find_or_map(resized.addr()) else {
+    if shadow::store_plain(resized.addr(), scope, size) {
+        slot.add_resized(scope, [before, after], [old as u64, size as u64]);
+    } else {
         let counts = Counts { freed: before, requested_freed: old as u64, frees: 1, ..Counts::default() };
-        slot.add(tag - 1, &counts);
-        return Some(resized);
-    };
-    place.store_plain(tag, size);
-    slot.add_resized(tag - 1, [before, after], [old as u64, size as u64]);
+        slot.add(scope, &counts);
+    }
     Some(resized)
 }

@@ -6,9 +6,7 @@
 //!
 //! Only the owning thread writes a slot. The recorder reads counters of running threads, so they are relaxed atomics,
 //! written as load + store (which compiles to a plain add in memory, without a bus lock).
-use std::sync::atomic::{
-    AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
-};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence};
 
 use super::lane::{Lane, WORD_LIMIT};
 use super::publish;
@@ -42,10 +40,17 @@ pub struct Entry {
     pub moved_in: AtomicU64,
 }
 
-/// `cell += amount` for a cell that only this thread writes.
+/// `cell += amount`, wrapping, for a cell that only this thread and its signal handlers write: one instruction, so that
+/// neither loses what the other adds.
 #[inline(always)]
 pub fn bump(cell: &AtomicU64, amount: u64) {
-    cell.store(cell.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the cell is valid memory; to other threads a plain addition is as good as a relaxed load and store.
+    unsafe {
+        std::arch::asm!("add qword ptr [{}], {}", in(reg) cell.as_ptr(), in(reg) amount, options(nostack));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    cell.fetch_add(amount, Ordering::Relaxed);
 }
 
 fn bump_u32(cell: &AtomicU32) {
@@ -76,17 +81,22 @@ impl Entry {
         }
     }
 
-    fn clear(&self) {
+    /// Takes `counts`, which have been read from here, away again. What a signal handler has added since stays.
+    fn subtract(&self, counts: &Counts) {
         let cells = [
-            &self.allocated,
-            &self.freed,
-            &self.requested,
-            &self.requested_freed,
-            &self.allocations,
-            &self.frees,
-            &self.moved_in,
+            (&self.allocated, counts.allocated),
+            (&self.freed, counts.freed),
+            (&self.requested, counts.requested),
+            (&self.requested_freed, counts.requested_freed),
+            (&self.allocations, counts.allocations),
+            (&self.frees, counts.frees),
+            (&self.moved_in, counts.moved_in),
         ];
-        cells.into_iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
+        cells.into_iter().for_each(|(cell, amount)| bump(cell, amount.wrapping_neg()));
+    }
+
+    fn clear(&self) {
+        self.subtract(&self.read());
     }
 }
 
@@ -96,7 +106,7 @@ pub struct Slot {
     /// What the hot path touches. Open unless the thread works as the tracker.
     pub lane: Lane,
     /// Bytes allocated less bytes freed, over all entries.
-    balance: AtomicI64,
+    balance: AtomicU64,
     /// The entry of the active scope, whose allocations the lane gathers.
     current: AtomicPtr<Entry>,
     /// The scope whose frees the lane gathers.
@@ -227,35 +237,35 @@ impl Slot {
             Some(entry) => entry,
             None => places.iter().find(|entry| !std::ptr::eq(**entry, kept))?,
         };
-        let counts = self.take(entry);
-        let former = entry.scope.load(Ordering::Relaxed);
-        entry.scope.store(scope, Ordering::Relaxed);
+        let mut counts = self.take(entry);
+        let former = entry.scope.swap(UNUSED, Ordering::Relaxed);
+        // A signal handler may have counted here until the place was given up, and may have taken it since.
+        counts.add(&self.take(entry));
+        let taken = entry.scope.compare_exchange(UNUSED, scope, Ordering::Relaxed, Ordering::Relaxed);
         let index = if std::ptr::eq(*entry, places[0]) { first } else { first ^ 1 };
-        let used = &self.used[index / 64];
-        used.store(used.load(Ordering::Relaxed) | 1 << (index % 64), Ordering::Relaxed);
-        if let Some(counts) = counts {
+        self.used[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
+        if former != UNUSED && counts != Counts::default() {
             publish::delta(Some(self), former, &counts);
         }
-        Some(entry)
+        if taken.is_ok() { Some(entry) } else { self.place_of(scope, kept) }
     }
 
-    /// Empties `entry` and gives what it held, if it held anything.
-    fn take(&self, entry: &Entry) -> Option<Counts> {
+    /// Empties `entry` and gives what it held.
+    fn take(&self, entry: &Entry) -> Counts {
         let counts = entry.read();
-        if entry.scope.load(Ordering::Relaxed) == UNUSED || counts == Counts::default() {
-            return None;
+        if counts != Counts::default() {
+            entry.subtract(&counts);
+            self.stray(-counts.live());
         }
-        entry.clear();
-        self.stray(-counts.live());
-        Some(counts)
+        counts
     }
 
     fn stray(&self, bytes: i64) {
-        self.balance.store(self.balance.load(Ordering::Relaxed).wrapping_add(bytes), Ordering::Relaxed);
+        bump(&self.balance, bytes as u64);
     }
 
     fn is_astray(&self) -> bool {
-        self.balance.load(Ordering::Relaxed).unsigned_abs() > BALANCE_LIMIT as u64
+        (self.balance.load(Ordering::Relaxed) as i64).unsigned_abs() > BALANCE_LIMIT as u64
     }
 
     /// Adds to the counters of `scope`, and publishes when the balance has strayed too far.
@@ -359,18 +369,20 @@ impl Slot {
     pub fn publish_now(&self) {
         self.gather_allocated();
         self.gather_freed();
-        if let Some(counts) = self.take(&self.tracker) {
-            publish::delta(Some(self), TRACKER, &counts);
-        }
+        self.publish_entry(&self.tracker);
         for (word, used) in self.used.iter().enumerate() {
             let mut left = used.load(Ordering::Relaxed);
             while left != 0 {
-                let entry = &self.entries[word * 64 + left.trailing_zeros() as usize];
+                self.publish_entry(&self.entries[word * 64 + left.trailing_zeros() as usize]);
                 left &= left - 1;
-                if let Some(counts) = self.take(entry) {
-                    publish::delta(Some(self), entry.scope.load(Ordering::Relaxed), &counts);
-                }
             }
+        }
+    }
+
+    fn publish_entry(&self, entry: &Entry) {
+        let counts = self.take(entry);
+        if counts != Counts::default() {
+            publish::delta(Some(self), entry.scope.load(Ordering::Relaxed), &counts);
         }
     }
 

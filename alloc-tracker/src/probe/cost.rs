@@ -10,7 +10,8 @@ use crate::tag::{scope, shadow, tiny};
 
 /// The tables in the executable's own data, as address ranges.
 fn tables() -> Vec<(usize, usize)> {
-    let mut ranges = vec![ring::range(), totals::range(), shadow::range()];
+    let mut ranges = vec![ring::range(), totals::range()];
+    ranges.extend(shadow::ranges());
     ranges.extend(tiny::ranges());
     ranges.extend(scope::ranges());
     ranges

@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many mappings the list holds. A mapping covers 256 MiB of heap or a thousand threads, so this is far away.
-const MAX_MAPPINGS: usize = 1024;
+/// How many mappings the list holds. A mapping covers 256 MiB of heap or 64 threads, so this is far away.
+const MAX_MAPPINGS: usize = 4096;
 
 static STARTS: [AtomicUsize; MAX_MAPPINGS] = [const { AtomicUsize::new(0) }; MAX_MAPPINGS];
 static ENDS: [AtomicUsize; MAX_MAPPINGS] = [const { AtomicUsize::new(0) }; MAX_MAPPINGS];

@@ -1,13 +1,10 @@
-//! The shadow map: from an address to the block's tag, in one small entry per 16 bytes of heap.
+//! The shadow map: from an address to the block's tag, in small entries for granules of the heap.
+//!
+//! Plain blocks of more than [`SHORT_MAX`] requested bytes, which are at least 128 bytes long, have their tags in a layer of
+//! their own with an entry for every 64 bytes; all others in one with an entry for every 16. What costs time is how many
+//! cache lines the tags fill. (jemalloc keeps blocks of one size together, so that no granule of 64 bytes is shared.)
 //!
 //! ```text
-//! address  0x7f12_3456_7890
-//!            \____/\______/
-//!            chunk  granule = (address mod 256 MiB) / 16
-//!
-//! CHUNKS[chunk] -> [u16; 16 Mi]   entries of that chunk, mapped on first use, resident where touched
-//!          \----> [u16; 16 Mi]    the same for 8-byte blocks on the odd half of a granule, rarely mapped
-//!
 //! entries of a block at granule g:
 //!   g     0                        not ours
 //!         1 + scope                a plain block: g+1 holds its requested bytes, 17 ..= 14,336
@@ -23,16 +20,11 @@
 //! before the allocator gets it back, so no two threads write one entry at a time, and an address at which no live block
 //! starts never looks like one of ours. All accesses are relaxed atomics; the program's own hand-over of the block orders
 //! them.
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
+use std::hint::select_unpredictable;
+use std::sync::atomic::{AtomicU16, Ordering};
 
+use super::chunks::Chunks;
 use super::scope::{MAX_SCOPES, ScopeId};
-use crate::sys;
-
-const CHUNK_SHIFT: u32 = 28;
-const ADDRESS_BITS: u32 = 48;
-const CHUNK_COUNT: usize = 1 << (ADDRESS_BITS - CHUNK_SHIFT);
-const CHUNK_ENTRIES: usize = 1 << (CHUNK_SHIFT - 4);
 
 /// Set in the first entry of tiny blocks.
 pub const TINY: u16 = 0x8000;
@@ -44,12 +36,22 @@ const BEYOND: u16 = 0x7ffe;
 const IDENTIFIED: u16 = 0x8000;
 const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks are 1 + scope");
 
-/// A chunk's entries as a pointer to that of address 0: the entry of an address is found by its granule's number.
-type Chunks = [AtomicPtr<AtomicU16>; CHUNK_COUNT];
+/// The largest request that gets a block of less than 128 bytes.
+const SHORT_MAX: usize = 112;
 
-/// First the entries of blocks whose address is a multiple of 16, then those of 8-byte blocks whose address is not.
-static TABLES: [Chunks; 2] = [const { [const { AtomicPtr::new(ptr::null_mut()) }; CHUNK_COUNT] }; 2];
-const EVEN: usize = 0;
+/// The entries of blocks whose address is a multiple of 16, in two layers.
+static EVEN: Chunks<2> = Chunks::new();
+/// Those of 8-byte blocks on the other half of a granule.
+static ODD: Chunks<1> = Chunks::new();
+/// The layer of all blocks but long plain ones.
+const FINE: usize = 0;
+const COARSE: usize = 1;
+
+/// The layer in which a plain block has its tag. (A number, not a branch: sizes are hard to predict.)
+#[inline(always)]
+fn layer_of(requested: usize) -> usize {
+    usize::from(requested > SHORT_MAX)
+}
 
 /// Where the entries of one block stand.
 #[derive(Clone, Copy)]
@@ -134,64 +136,72 @@ impl Place {
     }
 }
 
-/// The entries of the block at `address`; `None` when no block near it was ever ours.
+/// The entries in the fine layer of the block at `address`; `None` when no block near it was ever ours.
 #[inline(always)]
 pub fn find(address: usize) -> Option<Place> {
-    // An address beyond the table is nobody's.
-    find_in(TABLES[(address >> 3) % 2].get(address >> CHUNK_SHIFT)?, address)
+    if address & 8 == 0 { EVEN.find(address, FINE) } else { ODD.find(address, 0) }.map(Place)
 }
 
-/// [`find`] without a look at whether the address is a possible one.
-///
-/// # Safety
-/// As for [`find_even`].
-#[inline(always)]
-pub unsafe fn find_block(address: usize) -> Option<Place> {
-    let table = &TABLES[(address >> 3) % 2];
-    // SAFETY: as in `find_even`.
-    find_in(unsafe { table.get_unchecked(address >> CHUNK_SHIFT) }, address)
-}
-
-/// [`find`] for an address that is a multiple of 16, or else finds no plain block.
+/// The same without a look at whether the address is a possible one.
 ///
 /// # Safety
 /// `address` must be one that the kernel gives to programs: below 2^48.
 #[inline(always)]
-pub unsafe fn find_even(address: usize) -> Option<Place> {
-    // SAFETY: the address has 48 bits, as the caller promises, and the table a place for each of their chunks.
-    find_in(unsafe { TABLES[EVEN].get_unchecked(address >> CHUNK_SHIFT) }, address)
+pub unsafe fn find_fine(address: usize) -> Option<Place> {
+    // SAFETY: as the caller promises.
+    unsafe { if address & 8 == 0 { EVEN.find_block(address, FINE) } else { ODD.find_block(address, 0) } }.map(Place)
 }
 
-/// `chunk` is the address's.
+/// The entries of a plain block at `address`, of which `requested` bytes were asked for.
+///
+/// # Safety
+/// As for [`find_fine`].
 #[inline(always)]
-fn find_in(chunk: &AtomicPtr<AtomicU16>, address: usize) -> Option<Place> {
-    let origin = chunk.load(Ordering::Acquire);
-    (!origin.is_null()).then(|| Place(origin.wrapping_add(address >> 4)))
+pub unsafe fn find_plain(address: usize, requested: usize) -> Option<Place> {
+    // SAFETY: as the caller promises.
+    unsafe { EVEN.find_block(address, layer_of(requested)) }.map(Place)
 }
 
-/// The same, mapping the entries when they are not there yet. `None` when the kernel gives no memory.
+/// The entries of the block at `address`, if it is plain: where nothing is in the coarse layer, those in the fine one.
+///
+/// # Safety
+/// As for [`find_fine`].
 #[inline(always)]
+pub unsafe fn find_any_plain(address: usize) -> Option<Place> {
+    // SAFETY: as the caller promises.
+    let [fine, coarse] = unsafe { [EVEN.find_block(address, FINE)?, EVEN.find_block(address, COARSE)?] }.map(Place);
+    Some(select_unpredictable(coarse.load(0) != 0, coarse, fine))
+}
+
+/// The entries in the coarse layer of the block at `address`.
+#[inline(always)]
+pub fn find_coarse(address: usize) -> Option<Place> {
+    if address & 8 == 0 { EVEN.find(address, COARSE) } else { None }.map(Place)
+}
+
+/// [`find`], mapping the entries when they are not there yet. `None` when the kernel gives no memory.
 pub fn find_or_map(address: usize) -> Option<Place> {
-    match find(address) {
-        Some(place) => Some(place),
-        None => map(address),
+    if address & 8 == 0 { EVEN.find_or_map(address, FINE) } else { ODD.find_or_map(address, 0) }.map(Place)
+}
+
+/// Tags a plain block of more than 16 requested bytes. `false` when the kernel gives no memory for it.
+#[must_use]
+pub fn store_plain(address: usize, scope: ScopeId, requested: usize) -> bool {
+    // Both layers, so that whoever finds one finds the other.
+    let layers = [FINE, COARSE].map(|layer| EVEN.find_or_map(address, layer));
+    match layers[layer_of(requested)] {
+        Some(place) if layers.iter().all(Option::is_some) => {
+            Place(place).store_plain(scope + 1, requested);
+            true
+        }
+        _ => false,
     }
 }
 
 /// The entries of the addresses `start..end`, in pieces that lie together, with the address of the first of each.
 /// Blocks of 8 bytes on the odd half of a granule are left out.
 pub fn entries(start: usize, end: usize) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
-    let first = start >> CHUNK_SHIFT;
-    (first..=end.saturating_sub(1) >> CHUNK_SHIFT).filter_map(move |chunk| {
-        let origin = TABLES[EVEN].get(chunk)?.load(Ordering::Acquire);
-        if origin.is_null() {
-            return None;
-        }
-        let from = start.max(chunk << CHUNK_SHIFT);
-        let to = end.min((chunk + 1) << CHUNK_SHIFT);
-        // SAFETY: `from` and `to` lie in this chunk, which has an entry for each of its granules and is never unmapped.
-        Some((from, unsafe { std::slice::from_raw_parts(origin.wrapping_add(from >> 4), (to - from) >> 4) }))
-    })
+    EVEN.entries(start, end)
 }
 
 /// Requested bytes of the wide block that an entry and those after it tell of; `None` when they tell of none. Reads
@@ -202,28 +212,8 @@ pub fn large(entries: &[AtomicU16]) -> Option<usize> {
 }
 
 /// The addresses that the tables of chunks occupy.
-pub fn range() -> (usize, usize) {
-    let start = TABLES.as_ptr().addr();
-    (start, start + size_of_val(&TABLES))
-}
-
-#[cold]
-fn map(address: usize) -> Option<Place> {
-    let number = address >> CHUNK_SHIFT;
-    let chunk = TABLES[(address >> 3) % 2].get(number)?;
-    // A block at the very end of a chunk has entries behind it: one page of spare ones.
-    let bytes = CHUNK_ENTRIES * 2 + 4096;
-    let fresh = sys::map_zeroed(bytes).cast::<AtomicU16>();
-    if fresh.is_null() {
-        return None;
-    }
-    let origin = fresh.wrapping_sub(number * CHUNK_ENTRIES);
-    // An origin of null would say that nothing is mapped; no kernel maps there of its own choice.
-    if origin.is_null() || chunk.compare_exchange(ptr::null_mut(), origin, Ordering::AcqRel, Ordering::Acquire).is_err()
-    {
-        sys::unmap(fresh.cast(), bytes);
-    }
-    find(address)
+pub fn ranges() -> [(usize, usize); 2] {
+    [EVEN.range(), ODD.range()]
 }
 
 #[cfg(test)]
