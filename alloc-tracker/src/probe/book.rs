@@ -10,8 +10,9 @@
 //!              what is above that: unexplained
 //! ```
 //!
-//! A survey walks all pages and takes tens of milliseconds for a large process, so it is made seldom and its latest
-//! result stands; the other readings take some hundred microseconds and are made together, near the peak.
+//! A survey walks all pages and takes tens of milliseconds for a large process, so it is made seldom, by a thread of its
+//! own (`recorder/aside.rs`), and its latest result stands; the other readings take some hundred microseconds and are made
+//! together, near the peak. A survey that is there only after the book that asked for it corrects that book.
 use std::sync::atomic::Ordering;
 
 use alloc_timeline::{Book, BookLine};
@@ -102,9 +103,14 @@ fn untouched(mapping: &Mapping, pagemap: &Pagemap) -> u64 {
     untouched
 }
 
-/// What is read at one instant, all in bytes.
+/// What is read at one instant, all in bytes but for the time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Readings {
+pub struct Readings {
+    /// Since the session began, in nanoseconds.
+    pub time_ns: u64,
+    /// The ledger's.
+    pub live: u64,
+    requested: u64,
     anonymous: u64,
     files: u64,
     tracker_mappings: u64,
@@ -114,23 +120,30 @@ struct Readings {
     allocator: u64,
 }
 
-/// Takes the book of this instant; `live` and `requested` bytes are the ledger's.
-pub fn take(survey: &Survey, time_ns: u64, live: u64, requested: u64) -> Option<Book> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let (allocated, resident) = jemalloc::allocated_and_resident()?;
-    let pagemap = Pagemap::open()?;
-    let readings = Readings {
-        anonymous: kib_field(&status, "RssAnon")?,
-        files: kib_field(&status, "RssFile")? + kib_field(&status, "RssShmem")?,
-        tracker_mappings: sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum(),
-        tracker_tables: cost::tables_resident(&pagemap),
-        tracker_heap: cost::heap(),
-        allocator: resident.saturating_sub(allocated),
-    };
-    Some(balance(survey, &readings, time_ns, live, requested))
+impl Readings {
+    /// Reads what there is at this instant; `live` and `requested` bytes are the ledger's. `None` when the kernel does not
+    /// tell.
+    pub fn take(time_ns: u64, live: u64, requested: u64) -> Option<Self> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let (allocated, resident) = jemalloc::allocated_and_resident()?;
+        let pagemap = Pagemap::open()?;
+        Some(Readings {
+            time_ns,
+            live,
+            requested,
+            anonymous: kib_field(&status, "RssAnon")?,
+            files: kib_field(&status, "RssFile")? + kib_field(&status, "RssShmem")?,
+            tracker_mappings: sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum(),
+            tracker_tables: cost::tables_resident(&pagemap),
+            tracker_heap: cost::heap(),
+            allocator: resident.saturating_sub(allocated),
+        })
+    }
 }
 
-fn balance(survey: &Survey, readings: &Readings, time_ns: u64, live: u64, requested: u64) -> Book {
+/// The book of the instant of `readings`.
+pub fn balance(survey: &Survey, readings: &Readings) -> Book {
+    let &Readings { time_ns, live, requested, .. } = readings;
     let signed = |bytes: u64| bytes as i64;
     let tracker = readings.tracker_mappings + readings.tracker_tables + readings.tracker_heap;
     let data = survey.data.saturating_sub(readings.tracker_tables);
@@ -186,11 +199,18 @@ mod tests {
     #[test]
     fn what_the_allocator_does_not_claim_is_unexplained() {
         let survey = Survey { written_files: 3, stacks: 5, data: 20, untouched: 0 };
-        let readings =
-            Readings { anonymous: 1_000, files: 100, tracker_tables: 10, allocator: 60, ..Default::default() };
+        let readings = Readings {
+            live: 900,
+            requested: 890,
+            anonymous: 1_000,
+            files: 100,
+            tracker_tables: 10,
+            allocator: 60,
+            ..Default::default()
+        };
         // Known: tables 10, written files 3, stacks 5, other data 10, live 900: 928 of 1,000. The rest is 72; jemalloc
         // claims 60 of it.
-        let book = balance(&survey, &readings, 0, 900, 890);
+        let book = balance(&survey, &readings);
         assert_eq!(line(&book, "allocator: free pages and tables"), 60);
         assert_eq!(line(&book, "unexplained"), 12);
         assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), book.rss_bytes as i64);
@@ -198,9 +218,9 @@ mod tests {
 
     #[test]
     fn what_an_old_survey_saw_untouched_may_be_touched_by_now() {
-        let readings = Readings { anonymous: 1_000, allocator: 60, ..Default::default() };
+        let readings = Readings { live: 960, requested: 960, anonymous: 1_000, allocator: 60, ..Default::default() };
         // The rest is 40, and jemalloc claims 60: of the survey's 500 untouched bytes there is room for 20.
-        let book = balance(&Survey { untouched: 500, ..Survey::default() }, &readings, 0, 960, 960);
+        let book = balance(&Survey { untouched: 500, ..Survey::default() }, &readings);
         assert_eq!(line(&book, "untouched pages of live blocks"), -20);
         assert_eq!(line(&book, "allocator: free pages and tables"), 60);
         assert_eq!(line(&book, "unexplained"), 0);
@@ -208,8 +228,8 @@ mod tests {
 
     #[test]
     fn live_bytes_beyond_the_resident_set_are_untouched() {
-        let readings = Readings { anonymous: 700, allocator: 50, ..Default::default() };
-        let book = balance(&Survey { untouched: 100, ..Survey::default() }, &readings, 0, 900, 900);
+        let readings = Readings { live: 900, requested: 900, anonymous: 700, allocator: 50, ..Default::default() };
+        let book = balance(&Survey { untouched: 100, ..Survey::default() }, &readings);
         // 900 are live and 700 resident, so 200 are untouched, whatever the survey saw; as many as 50 more could be free
         // pages of the allocator, but nothing speaks for it.
         assert_eq!(line(&book, "untouched pages of live blocks"), -200);

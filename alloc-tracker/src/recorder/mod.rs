@@ -5,8 +5,11 @@
 //! event ring -> state.rs (one reader at a time) -> replay.rs (blocks, accounts, peaks) -> extract.rs (rows)
 //!                                                                                            |
 //! probes ------------------------------------------> thread.rs (ticks) -> Records -> output.rs (log, timeline)
+//!                                                       |
+//!                                                    aside.rs (what takes too long to do between two ticks)
 //! ```
 mod account;
+mod aside;
 mod extract;
 pub(crate) mod output;
 mod replay;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use alloc_timeline::{Assembler, Record, Timeline, store};
 
-/// A log that has grown beyond this is begun anew from what the memory holds, in bytes.
+/// A log that has grown beyond this, and to twice its length when it was last begun anew, is begun anew from what the
+/// memory holds; in bytes.
 const LOG_LIMIT: u64 = 32 << 20;
 
 /// See the module's description.
@@ -16,7 +17,10 @@ pub struct Output {
     log_path: PathBuf,
     log: Option<File>,
     log_bytes: u64,
+    limit: u64,
     buffer: Vec<u8>,
+    /// What went into the log since a shorter one is being written; that must have it as well.
+    since: Option<Vec<u8>>,
     assembler: Assembler,
     /// What went wrong, in words.
     pub losses: Vec<String>,
@@ -35,7 +39,17 @@ impl Output {
         let log_path = log_path(&path);
         let log = Some(File::create(&log_path)?);
         let assembler = Assembler::new();
-        Ok(Output { path, log_path, log, log_bytes: 0, buffer: Vec::new(), assembler, losses: Vec::new() })
+        Ok(Output {
+            path,
+            log_path,
+            log,
+            log_bytes: 0,
+            limit: LOG_LIMIT,
+            buffer: Vec::new(),
+            since: None,
+            assembler,
+            losses: Vec::new(),
+        })
     }
 
     /// Takes in one record; it reaches the disk with [`Output::flush`].
@@ -60,27 +74,47 @@ impl Output {
                     self.log = None;
                 }
             }
-            self.buffer.clear();
-            if self.log_bytes > LOG_LIMIT {
-                self.begin_anew();
+            if let Some(since) = &mut self.since {
+                since.extend_from_slice(&self.buffer);
             }
+            self.buffer.clear();
         }
     }
 
-    /// Replaces the log by a shorter one that gives the same timeline.
-    fn begin_anew(&mut self) {
-        let mut lines = Vec::new();
-        for record in self.assembler.records() {
-            let _ = serde_json::to_writer(&mut lines, &record);
-            lines.push(b'\n');
+    /// Where a shorter log is written before it takes the place of the log.
+    fn partial(&self) -> PathBuf {
+        self.log_path.with_extension("log.partial")
+    }
+
+    /// The records of a shorter log that gives the same timeline, and where it shall be written, when it is time for one.
+    /// To be answered by [`Output::shortened`].
+    pub fn too_long(&mut self) -> Option<(Vec<Record>, PathBuf)> {
+        if self.log_bytes <= self.limit || self.since.is_some() || self.log.is_none() {
+            return None;
         }
-        let fresh = self.log_path.with_extension("log.partial");
-        let written = std::fs::write(&fresh, &lines)
-            .and_then(|()| std::fs::rename(&fresh, &self.log_path))
-            .and_then(|()| File::options().append(true).open(&self.log_path));
-        match written {
-            Ok(log) => (self.log, self.log_bytes) = (Some(log), lines.len() as u64),
+        self.since = Some(Vec::new());
+        Some((self.assembler.records(), self.partial()))
+    }
+
+    /// Puts the shorter log in place of the log.
+    pub fn shortened(&mut self, written: std::io::Result<(File, u64)>) {
+        let Some(since) = self.since.take() else { return };
+        if self.log.is_none() {
+            let _ = std::fs::remove_file(self.partial());
+            return;
+        }
+        let replaced = written.and_then(|(mut log, bytes)| {
+            log.write_all(&since)?;
+            std::fs::rename(self.partial(), &self.log_path)?;
+            Ok((log, bytes + since.len() as u64))
+        });
+        match replaced {
+            Ok((log, bytes)) => {
+                (self.log, self.log_bytes) = (Some(log), bytes);
+                self.limit = LOG_LIMIT.max(2 * bytes);
+            }
             Err(error) => {
+                let _ = std::fs::remove_file(self.partial());
                 self.losses.push(format!("the log {} grows no further: {error}", self.log_path.display()));
                 self.log = None;
             }
@@ -90,6 +124,10 @@ impl Output {
     /// Writes the timeline and removes the log. On an error the log stays.
     pub fn finish(mut self) -> (PathBuf, std::io::Result<()>, Timeline) {
         self.flush();
+        if self.since.is_some() {
+            // A shorter log that nobody waited for.
+            let _ = std::fs::remove_file(self.partial());
+        }
         let timeline = self.assembler.timeline();
         let stored = store(&timeline, &self.path);
         if stored.is_ok() {

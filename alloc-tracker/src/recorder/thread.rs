@@ -4,13 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use alloc_timeline::{Book, Ending, Lane, Record, TrackerCost};
+use alloc_timeline::{Ending, Lane, Record, TrackerCost};
 
+use super::aside::{Aside, Done, Job};
 use super::output::Output;
 use super::replay::Replay;
 use super::{extract, state};
 use crate::ledger::totals;
 use crate::ledger::{pool, publish};
+use crate::probe::book::{self, Readings, Survey};
 use crate::probe::{self, Probes};
 use crate::scope::{as_tracker, too_deep};
 use crate::sys;
@@ -43,12 +45,16 @@ struct Desk {
     output: Output,
     probes: Probes,
     start_ns: u64,
+    now_ns: u64,
     ticks: u64,
     scopes: usize,
     peak_event: (u64, i64),
-    book: Option<Book>,
-    survey: probe::book::Survey,
+    /// Those of the book.
+    readings: Option<Readings>,
+    survey: Option<Survey>,
+    surveying: bool,
     next_survey_ns: u64,
+    aside: Aside,
     rss: Vec<(u64, u64)>,
 }
 
@@ -64,12 +70,15 @@ impl Recorder {
             output,
             probes: Probes::open(),
             start_ns,
+            now_ns: start_ns,
             ticks: 0,
             scopes: 0,
-            peak_event: (0, -1),
-            book: None,
-            survey: probe::book::Survey::default(),
+            peak_event: (u64::MAX, 0),
+            readings: None,
+            survey: None,
+            surveying: false,
             next_survey_ns: 0,
+            aside: Aside::start()?,
             rss: Vec::new(),
         };
         first.into_iter().for_each(|record| desk.output.record(record));
@@ -78,6 +87,8 @@ impl Recorder {
         publish::begin();
         let before = |scope: ScopeId| totals::of(scope).read();
         state::work(|state| state.as_mut().map(|replay| replay.square(before, 0, start_ns)));
+        // Killed the next moment, the process leaves a log that says how it began.
+        desk.tick();
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), interval, desk: Mutex::new(Some(desk)) });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name("alloc-recorder".to_owned()).spawn(move || run(&worker));
@@ -114,15 +125,7 @@ impl Recorder {
 }
 
 fn run(shared: &Shared) {
-    // The program's signals are the program's threads' business.
-    // SAFETY: both sets are valid for the calls; blocking signals in this thread is always allowed.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
-    let Some(slot) = pool::acquire() else { return };
-    as_tracker(slot, || {
+    quietly(|| {
         while !shared.stop.load(Ordering::Acquire) {
             let began = sys::now_ns();
             if let Some(desk) = desk_of(shared).as_mut() {
@@ -133,6 +136,20 @@ fn run(shared: &Shared) {
             wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval)));
         }
     });
+}
+
+/// Does `work` as a thread of the tracker's: what it allocates is the tracker's, and no signal reaches it.
+pub(super) fn quietly(work: impl FnOnce()) {
+    // The program's signals are the program's threads' business.
+    // SAFETY: both sets are valid for the calls; blocking signals in this thread is always allowed.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+    if let Some(slot) = pool::acquire() {
+        as_tracker(slot, work);
+    }
 }
 
 /// Sleeps, but not while the ring fills up, and not past a peak that is shorter than a tick.
@@ -155,9 +172,15 @@ impl Desk {
         time_ns.saturating_sub(self.start_ns)
     }
 
+    /// The time, no earlier than when it was last asked for.
+    fn now(&mut self) -> u64 {
+        self.now_ns = sys::later_ns(self.now_ns);
+        self.now_ns
+    }
+
     fn tick(&mut self) {
         let readings = self.probes.read(self.ticks);
-        let now = sys::now_ns();
+        let now = self.now();
         let tick = state::work(|state| {
             let replay = state.as_mut()?;
             let sample = replay.sample(now, readings);
@@ -165,7 +188,7 @@ impl Desk {
             let due = self.ticks.is_multiple_of(SUMMARY_TICKS);
             // Blocks of the peak may be known better by now; that is told less often than a new peak.
             let amended = due && std::mem::take(&mut replay.peak_amended);
-            let fresh = (amended || peak.0 != self.peak_event.0).then(|| replay.snapshot_peak());
+            let fresh = (amended || peak != self.peak_event).then(|| replay.snapshot_peak());
             let summary = due.then(|| (replay.high_waters(), extract::totals(&extract::counts_by_scope())));
             Some((sample, std::mem::take(&mut replay.records), peak, fresh, summary))
         });
@@ -179,15 +202,17 @@ impl Desk {
             self.rss.drain(..4096);
         }
         let live = sample.live_bytes;
-        self.output.record(Record::Sample(sample));
         records.into_iter().for_each(|record| self.shifted(record));
+        // Before the sample: a log that is cut short between the two has no sample above its peak.
         if let Some(snapshot) = fresh {
             self.shifted(Record::Peak(snapshot));
             self.peak_event = peak;
         }
+        self.output.record(Record::Sample(sample));
+        // At once: what follows takes longer, and the process may be killed in it.
+        self.output.flush();
         // The nearer to the peak, the better the book: one for every tick that is about as high as any before it.
-        let booked = self.book.as_ref().map_or(0, |book| book.live_bytes);
-        if live >= booked - booked / BOOK_STEP {
+        if self.is_high(live) {
             self.survey();
             self.take_book();
         }
@@ -197,6 +222,10 @@ impl Desk {
             self.output.record(Record::Totals(totals));
         }
         self.output.flush();
+        if let Some((records, path)) = self.output.too_long() {
+            self.aside.ask(Job::Log(records, path));
+        }
+        self.take_in();
     }
 
     /// Records a record of the replay, whose times are the clock's, not the session's.
@@ -227,46 +256,95 @@ impl Desk {
         self.scopes = count;
     }
 
-    /// Looks at the mappings again, unless that was done so lately that it would cost more than 2 % of the time.
+    /// Has the mappings looked at again, unless that was done so lately that it would cost more than 2 % of the time.
     fn survey(&mut self) {
-        let began = sys::now_ns();
-        if began < self.next_survey_ns {
-            return;
+        if !self.surveying && self.now() >= self.next_survey_ns {
+            self.surveying = true;
+            self.aside.ask(Job::Survey);
         }
-        self.survey = probe::book::Survey::make().unwrap_or(self.survey);
-        let end = sys::now_ns();
-        self.next_survey_ns = end + 50 * (end - began);
+    }
+
+    /// Takes in what was done aside.
+    fn take_in(&mut self) {
+        while let Some(done) = self.aside.done() {
+            self.take(done);
+        }
+    }
+
+    fn take(&mut self, done: Done) {
+        match done {
+            Done::Survey(survey, spent_ns) => {
+                self.surveying = false;
+                self.next_survey_ns = self.now() + 50 * spent_ns;
+                self.survey = survey.or(self.survey).or(Some(Survey::default()));
+                // As high as the book still, or no book yet: another one. Otherwise the book that there is, put right.
+                if self.is_high(self.live()) {
+                    self.take_book();
+                } else {
+                    self.write_book();
+                }
+            }
+            Done::Log(written) => self.output.shortened(written),
+        }
+    }
+
+    fn live(&self) -> u64 {
+        state::work(|state| state.as_ref().map_or(0, |replay| replay.live.max(0) as u64))
+    }
+
+    /// Whether `live` bytes are no less than those of the book, or about as many.
+    fn is_high(&self, live: u64) -> bool {
+        let booked = self.readings.as_ref().map_or(0, |readings| readings.live);
+        live >= booked - booked / BOOK_STEP
     }
 
     /// Between two ticks: reads what is there, and takes a book if this is the highest point so far, or about as high as
     /// that of a book of some time ago: of equal peaks the latest counts.
     fn look_up(&mut self) {
-        let live = state::work(|state| state.as_ref().map_or(0, |replay| replay.live.max(0) as u64));
-        let Some(book) = &self.book else { return };
-        let (booked, age) = (book.live_bytes, self.since_start(sys::now_ns()).saturating_sub(book.time_ns));
+        let now = self.now();
+        self.take_in();
+        let live = self.live();
+        let Some(readings) = &self.readings else { return };
+        let (booked, age) = (readings.live, self.since_start(now).saturating_sub(readings.time_ns));
         let step = booked / BOOK_STEP;
         if live > booked + step || live >= booked - step && age > BOOK_AGE_NS {
             self.take_book();
         }
     }
 
+    /// Takes the book of this instant, once there has been a survey.
     fn take_book(&mut self) {
+        if self.survey.is_none() {
+            return;
+        }
         let live = state::work(|state| {
             let snapshot = state.as_ref()?.snapshot_now(0);
             Some((snapshot.live_bytes, snapshot.requested_bytes))
         });
         let Some((live, requested)) = live else { return };
-        let time_ns = self.since_start(sys::now_ns());
-        if let Some(book) = probe::book::take(&self.survey, time_ns, live, requested) {
-            self.book = Some(book.clone());
-            self.output.record(Record::Book(book));
+        let now = self.now();
+        if let Some(readings) = Readings::take(self.since_start(now), live, requested) {
+            self.readings = Some(readings);
+            self.write_book();
+        }
+    }
+
+    fn write_book(&mut self) {
+        if let (Some(survey), Some(readings)) = (&self.survey, &self.readings) {
+            self.output.record(Record::Book(book::balance(survey, readings)));
         }
     }
 
     /// What comes last in the file.
     fn end(&mut self, ending: Ending) {
         self.tick();
-        let end_ns = sys::now_ns();
+        while self.readings.is_none() && self.surveying {
+            match self.aside.wait() {
+                Some(done) => self.take(done),
+                None => break,
+            }
+        }
+        let end_ns = self.now();
         let last = state::work(|state| {
             let mut replay = state.take()?;
             let counts = extract::counts_by_scope();

@@ -1,8 +1,22 @@
-//! Time stamps that go only forward.
+//! Time stamps that go only forward. The kernel's monotonic clock does by itself; one that was put in its place, or that
+//! of a process brought to another machine, may not.
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far the clock has gone back in all, in nanoseconds.
+static BACK: AtomicU64 = AtomicU64::new(0);
 
 /// Nanoseconds of the monotonic clock. Async-signal-safe; reads the vDSO, so no system call on usual kernels.
 pub fn now_ns() -> u64 {
-    read(libc::CLOCK_MONOTONIC)
+    read(libc::CLOCK_MONOTONIC).wrapping_add(BACK.load(Ordering::Relaxed))
+}
+
+/// The same for one that keeps its latest reading: should the clock have gone back since, all times go on from there.
+pub fn later_ns(latest_ns: u64) -> u64 {
+    let now = now_ns();
+    if now < latest_ns {
+        BACK.fetch_add(latest_ns - now, Ordering::Relaxed);
+    }
+    now.max(latest_ns)
 }
 
 /// Nanoseconds since 1970, for the one line of a file that says when a run began.

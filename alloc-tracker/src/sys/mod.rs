@@ -3,6 +3,6 @@ mod clock;
 mod map;
 mod next;
 
-pub use clock::{now_ns, unix_ns};
+pub use clock::{later_ns, now_ns, unix_ns};
 pub use map::{map_zeroed, mappings, unmap};
 pub use next::{next_free, next_realloc};
