@@ -21,8 +21,8 @@ pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/fashion
 /// When it is not there; the message is the command that builds it.
 pub fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("this test's own path");
-    let release = test.ancestors().find(|folder| folder.ends_with("release"));
-    let path = release.expect("the tests run in the release profile: cargo test --release -p tests").join(name);
+    let profile = test.ancestors().find(|folder| folder.ends_with("release") || folder.ends_with("debug"));
+    let path = profile.expect("the tests run in a profile's folder").with_file_name("release").join(name);
     let build = match name.split_once('/') {
         Some((_, example)) => format!("cargo build --release -p trainer --example {example}"),
         None => format!("cargo build --release -p {name}"),

@@ -1,5 +1,9 @@
-//! Ways to end with a session open, named by the second argument, each with an atexit handler that allocates.
+//! Ways to end with a session open, named by the second argument, each with an atexit handler that allocates. Those that
+//! leave nobody time to write wait until what they hold is in the log.
+use std::fs::File;
 use std::hint::black_box;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::time::Instant;
 
 use alloc_interpose as _;
 use alloc_tracker::phase;
@@ -20,7 +24,64 @@ extern "C" fn handler() {
     println!("ok handler");
 }
 
+/// Waits until the log, if there is one, has grown by two ticks.
+fn settle() {
+    let Some(log) = output().filter(|_| !is_off()).map(|path| path + ".log") else { return };
+    let length = || std::fs::metadata(&log).map_or(0, |file| file.len());
+    let end = Instant::now() + std::time::Duration::from_secs(20);
+    for _ in 0..2 {
+        let now = length();
+        while length() == now && Instant::now() < end {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+/// Writes to all pages of a mapping of `file`, which it makes `bytes` long before and `left` after.
+fn write_beyond(file: &File, bytes: usize, left: u64) {
+    file.set_len(bytes as u64).expect("a long file");
+    let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    // SAFETY: a mapping of a file of that length, at a place of the kernel's choice. That the pages are not there when
+    // they are written is what is tried.
+    unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), bytes, read_write, shared, file.as_raw_fd(), 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        file.set_len(left).expect("a short file");
+        for offset in (0..bytes).step_by(4096) {
+            start.cast::<u8>().add(offset).write_volatile(1);
+        }
+    }
+}
+
+fn limit(resource: libc::__rlimit_resource_t, most: u64) {
+    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: the limit is valid for reading.
+    assert_eq!(unsafe { libc::setrlimit(resource, &limit) }, 0);
+}
+
+/// Lets 256 MiB more be mapped, and takes them. The number of `statm` is what the limit counts now.
+fn use_up(resource: libc::__rlimit_resource_t, number: usize) -> ! {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
+    let pages: u64 = text.split_whitespace().nth(number).and_then(|word| word.parse().ok()).expect("the number");
+    limit(resource, pages * 4096 + (256 << 20));
+    // SAFETY: malloc accepts every size, and free what it gave.
+    unsafe {
+        set_errno(0);
+        let block = black_box(libc::malloc(1 << 30));
+        check("too much at once", (block.is_null(), errno()), (true, libc::ENOMEM));
+        libc::free(block);
+    }
+    let mut blocks = Vec::new();
+    loop {
+        blocks.push(black_box(vec![1u8; 16 << 20]));
+        if blocks.len() == 6 {
+            println!("ok room for six");
+        }
+    }
+}
+
 fn main() {
+    limit(libc::RLIMIT_CORE, 0);
     // SAFETY: the handler has the signature asked for and stays valid.
     unsafe { libc::atexit(handler) };
     let session = session();
@@ -30,6 +91,9 @@ fn main() {
     println!("ok began");
     let _phase = phase!("held");
     let _held = black_box(vec![1u8; 100_000]);
+    if !["return", "exit", "exit in a thread", "panic"].contains(&trick.as_str()) {
+        settle();
+    }
     match trick.as_str() {
         "return" => std::mem::forget(session),
         "exit" => std::process::exit(3),
@@ -38,9 +102,40 @@ fn main() {
         }
         // SAFETY: ends the process without handlers.
         "_exit" => unsafe { libc::_exit(3) },
+        // SAFETY: as above.
+        "_Exit" => unsafe { _Exit(3) },
         // SAFETY: ends the process with those of at_quick_exit, of which there are none.
         "quick_exit" => unsafe { quick_exit(3) },
         "abort" => std::process::abort(),
+        // SAFETY: there is nothing at that address, which is what is tried.
+        "segv" => unsafe { black_box(16 as *mut u8).write_volatile(1) },
+        "bus" => {
+            // SAFETY: a fresh file of nobody else's; the name is a C string.
+            let file = unsafe { File::from_raw_fd(libc::memfd_create(c"trap".as_ptr(), 0)) };
+            write_beyond(&file, 8192, 0);
+        }
+        "full disk" => {
+            let path = std::path::PathBuf::from(output().expect("a timeline")).with_file_name("disk/file");
+            let file = File::options().read(true).write(true).create_new(true).open(path).expect("a file");
+            write_beyond(&file, 4 << 20, 4 << 20);
+        }
+        "cpu" => {
+            limit(libc::RLIMIT_CPU, 1);
+            loop {
+                drop(black_box(vec![1u8; 1000]));
+            }
+        }
+        "as" => use_up(libc::RLIMIT_AS, 0),
+        "data" => use_up(libc::RLIMIT_DATA, 5),
+        "memory" => {
+            let mut blocks = Vec::new();
+            loop {
+                blocks.push(black_box(vec![1u8; 1 << 20]));
+                if blocks.len() == 32 {
+                    settle();
+                }
+            }
+        }
         "panic" => panic!("as asked"),
         other => panic!("no trick {other:?}"),
     }

@@ -14,6 +14,7 @@ unsafe extern "C" {
     pub fn free_aligned_sized(block: *mut c_void, alignment: usize, size: usize);
     pub fn asprintf(result: *mut *mut c_char, format: *const c_char, ...) -> c_int;
     pub fn quick_exit(code: c_int) -> !;
+    pub fn _Exit(code: c_int) -> !;
 }
 
 /// The first argument, when there is one that is not `-`: the timeline to write.
@@ -74,6 +75,14 @@ pub fn resident() -> i64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
     let pages: i64 = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("the second number");
     pages * 4096
+}
+
+/// CLOCK_MONOTONIC, in nanoseconds.
+pub fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is valid for writing.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Whether `ALLOC_TRACKER=off` switched the tracker off.

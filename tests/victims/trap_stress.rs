@@ -82,7 +82,7 @@ fn forks(random: &mut Random) {
 fn library(random: &mut Random) {
     let Some(path) = std::env::args().nth(3) else { return };
     let path = CString::new(path).expect("a path");
-    let _loading = LOADING.lock().expect("no panic");
+    let loading = LOADING.lock().expect("no panic");
     let deep = if random.below(2) == 0 { 0 } else { libc::RTLD_DEEPBIND };
     // SAFETY: the library's constructors and destructors are the test's own; nothing of it is kept.
     unsafe {
@@ -91,6 +91,9 @@ fn library(random: &mut Random) {
         black_box(libc::dlsym(handle, c"trap_make".as_ptr()));
         libc::dlclose(handle);
     }
+    drop(loading);
+    // Neither this lock nor the loader's is fair: whoever takes it again at once keeps it from all others.
+    thread::sleep(Duration::from_micros(100));
 }
 
 fn signals(random: &mut Random) {

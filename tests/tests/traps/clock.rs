@@ -1,0 +1,26 @@
+//! Clocks that go back.
+use std::process::Command;
+
+use crate::compiled::clock;
+use crate::counts::consistent;
+use crate::run::{MODES, run_as};
+
+/// Times go on from where they were, for the samples as for the marks that the trap sets every ten milliseconds.
+#[test]
+fn that_go_back() {
+    for &mode in MODES {
+        let command = Command::new(env!("CARGO_BIN_EXE_victim-trap-clock"));
+        let ended = run_as(command, mode, &[], &[("LD_PRELOAD", clock())]).passed();
+        if !mode.records() {
+            continue;
+        }
+        let timeline = ended.timeline();
+        consistent(&timeline);
+        let samples = &timeline.series.time_ns;
+        assert!(samples.is_sorted() && samples.len() > 5, "{samples:?}");
+        let marks: Vec<u64> = timeline.marks.iter().map(|mark| mark.time_ns).collect();
+        assert!(marks.is_sorted(), "{marks:?}");
+        // Thirty pauses of 10 ms, not the hour that the clock went back.
+        assert!((200_000_000..30_000_000_000).contains(&timeline.duration_ns), "{}", timeline.duration_ns);
+    }
+}

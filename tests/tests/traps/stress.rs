@@ -1,0 +1,24 @@
+//! Everything at once.
+use crate::compiled::library;
+use crate::counts::consistent;
+use crate::run::{MODES, run};
+
+const STRESS: &str = env!("CARGO_BIN_EXE_victim-trap-stress");
+
+/// Ten seconds each, unless TRAP_STRESS_SECONDS says otherwise.
+#[test]
+fn with_sessions_that_come_and_go() {
+    for mode in MODES.iter().filter(|mode| mode.records()) {
+        for seed in ["1", "2"] {
+            let ended = run(STRESS, *mode, &[seed, library()], &[]).passed();
+            consistent(&ended.timeline());
+        }
+    }
+}
+
+#[test]
+fn without_a_timeline() {
+    for mode in MODES.iter().filter(|mode| !mode.records()) {
+        run(STRESS, *mode, &["3", library()], &[("TRAP_STRESS_SECONDS", "3")]).passed();
+    }
+}

@@ -1,0 +1,56 @@
+//! Threads that end before their blocks do, by the thousand, and free what others allocated.
+use crate::counts::{came_to_nothing, did, held};
+use crate::run::all_modes;
+use tests::tables;
+
+#[test]
+fn blocks_outlive_their_thread_and_destructors_allocate() {
+    let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-threads"), &[]);
+    came_to_nothing(&timeline, "threads");
+    // In a thread that is ending the scope cannot be entered any more in the later destructors, so these
+    // allocations may be nobody's; what was counted in it was freed.
+    let (allocations, frees, _) = did(&timeline, "end of thread");
+    assert_eq!(allocations, frees);
+    assert_eq!(timeline.tracker.foreign_frees, 0);
+}
+
+#[test]
+fn ten_thousand() {
+    let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-many"), &["threads"]);
+    came_to_nothing(&timeline, "short lives");
+    assert!(did(&timeline, "short lives").0 >= 20_000);
+    assert!(timeline.tracker.overhead_bytes < 8 << 20, "{:?}", timeline.tracker.overhead);
+}
+
+/// Two seeds; the queue's blocks come to nothing exactly.
+#[test]
+fn free_each_others_blocks() {
+    for seed in ["1", "2"] {
+        let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-queue"), &["threads", seed]);
+        came_to_nothing(&timeline, "queue");
+        assert!(did(&timeline, "queue").0 > 100_000);
+        assert_eq!(timeline.tracker.foreign_frees, 0);
+    }
+}
+
+/// One thread against the book that it keeps itself.
+#[test]
+fn the_peak_is_right_within_the_slack() {
+    for seed in ["1", "2", "3"] {
+        let (ended, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-queue"), &["model", seed]);
+        let [live, peak, made, freed] = ended.numbers("model")[..] else { panic!("{}", ended.stdout) };
+        let (_, usable, blocks) = held(&timeline, tables(&timeline, "all held")[0], "model");
+        assert_eq!((usable, blocks), (live, made - freed), "seed {seed}");
+        let slack = timeline.peak.slack_bytes;
+        let before = tables(&timeline, "start")[0].live_bytes;
+        let expected = before + peak;
+        assert!(
+            timeline.peak.live_bytes.abs_diff(expected) <= slack,
+            "seed {seed}: {} {expected}",
+            timeline.peak.live_bytes
+        );
+        let water = timeline.high_waters.iter().find(|water| water.name == "model").expect("the phase's peak");
+        assert!(water.live_bytes.abs_diff(peak) <= slack, "seed {seed}: {} {peak}", water.live_bytes);
+        came_to_nothing(&timeline, "model");
+    }
+}
