@@ -6,10 +6,11 @@
 //!                                                                                            |
 //! probes ------------------------------------------> thread.rs (ticks) -> Records -> output.rs (log, timeline)
 //!                                                       |
-//!                                                    aside.rs (what takes too long to do between two ticks)
+//!                                 books.rs (near the peak), aside.rs (what takes too long to do between two ticks)
 //! ```
 mod account;
 mod aside;
+mod books;
 mod extract;
 pub(crate) mod output;
 mod replay;

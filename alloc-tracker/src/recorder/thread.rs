@@ -6,22 +6,18 @@ use std::time::Duration;
 
 use alloc_timeline::{Ending, Lane, Record, TrackerCost};
 
-use super::aside::{Aside, Done, Job};
+use super::aside::{Aside, Job};
 use super::output::Output;
 use super::replay::Replay;
 use super::{extract, state};
 use crate::ledger::totals;
 use crate::ledger::{pool, publish};
-use crate::probe::book::{self, Readings, Survey};
+use crate::probe::book::{Readings, Survey};
 use crate::probe::{self, Probes};
 use crate::scope::{as_tracker, too_deep};
 use crate::sys;
 use crate::tag::scope::{self, ScopeId};
 
-/// A tick gets a book of its own when its live bytes are not below the last book's by more than 1 part in this.
-const BOOK_STEP: u64 = 256;
-/// A book this old gives way to another one of about the same height, in nanoseconds.
-const BOOK_AGE_NS: u64 = 50_000_000;
 /// Peaks, counts and lanes go into the log this often, in ticks; samples on every tick.
 const SUMMARY_TICKS: u64 = 10;
 
@@ -41,8 +37,8 @@ struct Shared {
 
 /// What the recorder has before it.
 #[derive(Debug)]
-struct Desk {
-    output: Output,
+pub(super) struct Desk {
+    pub(super) output: Output,
     probes: Probes,
     start_ns: u64,
     now_ns: u64,
@@ -50,11 +46,11 @@ struct Desk {
     scopes: usize,
     peak_event: (u64, i64),
     /// Those of the book.
-    readings: Option<Readings>,
-    survey: Option<Survey>,
-    surveying: bool,
-    next_survey_ns: u64,
-    aside: Aside,
+    pub(super) readings: Option<Readings>,
+    pub(super) survey: Option<Survey>,
+    pub(super) surveying: bool,
+    pub(super) next_survey_ns: u64,
+    pub(super) aside: Aside,
     rss: Vec<(u64, u64)>,
 }
 
@@ -168,12 +164,12 @@ fn wait(shared: &Shared, pause: Duration) {
 }
 
 impl Desk {
-    fn since_start(&self, time_ns: u64) -> u64 {
+    pub(super) fn since_start(&self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(self.start_ns)
     }
 
     /// The time, no earlier than when it was last asked for.
-    fn now(&mut self) -> u64 {
+    pub(super) fn now(&mut self) -> u64 {
         self.now_ns = sys::later_ns(self.now_ns);
         self.now_ns
     }
@@ -256,94 +252,10 @@ impl Desk {
         self.scopes = count;
     }
 
-    /// Has the mappings looked at again, unless that was done so lately that it would cost more than 2 % of the time.
-    fn survey(&mut self) {
-        if !self.surveying && self.now() >= self.next_survey_ns {
-            self.surveying = true;
-            self.aside.ask(Job::Survey);
-        }
-    }
-
-    /// Takes in what was done aside.
-    fn take_in(&mut self) {
-        while let Some(done) = self.aside.done() {
-            self.take(done);
-        }
-    }
-
-    fn take(&mut self, done: Done) {
-        match done {
-            Done::Survey(survey, spent_ns) => {
-                self.surveying = false;
-                self.next_survey_ns = self.now() + 50 * spent_ns;
-                self.survey = survey.or(self.survey).or(Some(Survey::default()));
-                // As high as the book still, or no book yet: another one. Otherwise the book that there is, put right.
-                if self.is_high(self.live()) {
-                    self.take_book();
-                } else {
-                    self.write_book();
-                }
-            }
-            Done::Log(written) => self.output.shortened(written),
-        }
-    }
-
-    fn live(&self) -> u64 {
-        state::work(|state| state.as_ref().map_or(0, |replay| replay.live.max(0) as u64))
-    }
-
-    /// Whether `live` bytes are no less than those of the book, or about as many.
-    fn is_high(&self, live: u64) -> bool {
-        let booked = self.readings.as_ref().map_or(0, |readings| readings.live);
-        live >= booked - booked / BOOK_STEP
-    }
-
-    /// Between two ticks: reads what is there, and takes a book if this is the highest point so far, or about as high as
-    /// that of a book of some time ago: of equal peaks the latest counts.
-    fn look_up(&mut self) {
-        let now = self.now();
-        self.take_in();
-        let live = self.live();
-        let Some(readings) = &self.readings else { return };
-        let (booked, age) = (readings.live, self.since_start(now).saturating_sub(readings.time_ns));
-        let step = booked / BOOK_STEP;
-        if live > booked + step || live >= booked - step && age > BOOK_AGE_NS {
-            self.take_book();
-        }
-    }
-
-    /// Takes the book of this instant, once there has been a survey.
-    fn take_book(&mut self) {
-        if self.survey.is_none() {
-            return;
-        }
-        let live = state::work(|state| {
-            let snapshot = state.as_ref()?.snapshot_now(0);
-            Some((snapshot.live_bytes, snapshot.requested_bytes))
-        });
-        let Some((live, requested)) = live else { return };
-        let now = self.now();
-        if let Some(readings) = Readings::take(self.since_start(now), live, requested) {
-            self.readings = Some(readings);
-            self.write_book();
-        }
-    }
-
-    fn write_book(&mut self) {
-        if let (Some(survey), Some(readings)) = (&self.survey, &self.readings) {
-            self.output.record(Record::Book(book::balance(survey, readings)));
-        }
-    }
-
     /// What comes last in the file.
     fn end(&mut self, ending: Ending) {
         self.tick();
-        while self.readings.is_none() && self.surveying {
-            match self.aside.wait() {
-                Some(done) => self.take(done),
-                None => break,
-            }
-        }
+        self.await_book();
         let end_ns = self.now();
         let last = state::work(|state| {
             let mut replay = state.take()?;

@@ -70,7 +70,12 @@ fn an_orphan() {
     forks("orphan");
 }
 
+/// They begin with exec: nothing of the tracker's goes with them, and no file comes of them.
 #[test]
 fn other_programs() {
-    forks("programs");
+    let (ended, _) = forks("programs");
+    let files = std::fs::read_dir(ended.folder.path()).expect("the folder");
+    let mut names: Vec<_> = files.map(|entry| entry.expect("an entry").file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["stderr", "stdout", "trap.timeline.json"]);
 }

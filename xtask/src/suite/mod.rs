@@ -13,6 +13,12 @@ use crate::{Outcome, libtorch};
 
 use tally::{Tally, Word};
 
+/// What is run, and the words that say so to cargo.
+const RUNS: &[(&str, &[&str])] = &[
+    ("run every test", &["--release", "--workspace"]),
+    ("run the traps again in debug, with all assertions", &["--package", "tests", "--test", "traps"]),
+];
+
 /// The command. The last line on stdout is `N passed, M failed`.
 pub fn run(workspace: &Workspace, offline: Offline) -> Result<Outcome> {
     let started = Instant::now();
@@ -21,24 +27,27 @@ pub fn run(workspace: &Workspace, offline: Offline) -> Result<Outcome> {
     say("build everything in release (libtorch's bindings take minutes the first time)");
     child::build(workspace, &["--workspace", "--all-targets"])?;
 
-    say("run every test");
-    let mut cargo = workspace.cargo();
-    cargo.args(["test", "--release", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    // Tests that time nothing are quickest and most repeatable when libtorch does not share the cores with them.
-    cargo.env("OMP_NUM_THREADS", "1");
     let mut tally = Tally::default();
-    let all_well = child::listen(&mut cargo, |line| match line {
-        Line::Err(line) if ["Running ", "Doc-tests "].iter().any(|word| line.trim_start().starts_with(word)) => {
-            say(line.trim());
-        }
-        Line::Err(line) => eprintln!("{line}"),
-        Line::Out(line) => {
-            if tally.hear(&line) == Word::Aloud {
-                println!("{line}");
+    let mut all_well = true;
+    for (what, which) in RUNS {
+        say(what);
+        let mut cargo = workspace.cargo();
+        cargo.arg("test").args(*which).args(["--no-fail-fast", "--", "--show-output"]);
+        // Tests that time nothing are quickest and most repeatable when libtorch does not share the cores with them.
+        cargo.env("OMP_NUM_THREADS", "1");
+        all_well &= child::listen(&mut cargo, |line| match line {
+            Line::Err(line) if ["Running ", "Doc-tests "].iter().any(|word| line.trim_start().starts_with(word)) => {
+                say(line.trim());
             }
-        }
-    })
-    .context("cannot run cargo test")?;
+            Line::Err(line) => eprintln!("{line}"),
+            Line::Out(line) => {
+                if tally.hear(&line) == Word::Aloud {
+                    println!("{line}");
+                }
+            }
+        })
+        .context("cannot run cargo test")?;
+    }
     let verdict = tally.verdict(all_well);
     say("done");
     for line in &verdict.details {
