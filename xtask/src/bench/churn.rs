@@ -50,7 +50,7 @@ pub fn json(bench: &Bench<'_>) -> Result<Answer> {
 
 /// The times of each program, round by round.
 fn series(bench: &Bench<'_>, programs: &[&str], arguments: &[&str]) -> Result<Vec<Vec<Took>>> {
-    let count = bench.rounds(41, 21);
+    let count = bench.rounds(41, 15);
     let step = Step::parts(format!("bench: {} {}", programs[0], arguments.join(" ")), (count * programs.len()) as u64);
     let times = rounds(count, programs.len(), |contender| {
         let mut command = unsteered(bench.workloads.command(bench.workspace, programs[contender])?);

@@ -32,10 +32,18 @@ fn number(value: f64) -> String {
     if value < 100.0 { format!("{value:.3}") } else { format!("{value:.0}") }
 }
 
+/// A number of bytes without a decimal point.
+fn whole(value: Option<f64>) -> Value {
+    match value {
+        Some(value) if value.fract() == 0.0 => json!(value as i64),
+        other => json!(other),
+    }
+}
+
 /// One object: every key with its number, then how each was measured, then the machine.
 pub fn json(workspace: &Workspace, answers: &[Answer], peers: Option<Value>) -> Value {
     let mut object: Map<String, Value> =
-        answers.iter().map(|answer| (answer.key.to_owned(), json!(answer.value()))).collect();
+        answers.iter().map(|answer| (answer.key.to_owned(), whole(answer.value()))).collect();
     let details: Map<String, Value> = answers.iter().map(|answer| (answer.key.to_owned(), answer.json())).collect();
     object.insert("details".to_owned(), Value::Object(details));
     if let Some(peers) = peers {
@@ -97,6 +105,7 @@ mod tests {
     fn what_could_not_be_measured_is_null() {
         let json = json(&Workspace::at(std::path::Path::new("/")), &answers(), None);
         assert_eq!(json["cost"], 100.25);
+        assert_eq!(whole(Some(4096.0)).to_string(), "4096");
         assert_eq!(json.get("other"), Some(&Value::Null));
         assert_eq!(json["details"]["other"]["skipped"], "no valgrind");
         assert!(json.get("peers").is_none());

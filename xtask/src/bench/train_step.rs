@@ -30,7 +30,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
     let programs = child::build(bench.workspace, &["-p", "trainer", "-p", "viewer"])?;
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let timeline = scratch.path().join("bench.timeline.json");
-    let (sets, steps) = (bench.rounds(3, 1), bench.rounds(12, 8));
+    let (sets, steps) = (bench.rounds(3, 1), bench.rounds(12, 6));
     let step = Step::parts("bench: ResNet-18 training step", (sets * (WARM_UP + steps) * CONTENDERS.len()) as u64);
     let mut times = vec![Vec::new(); CONTENDERS.len()];
     for _ in 0..sets {

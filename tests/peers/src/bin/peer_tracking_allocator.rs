@@ -35,4 +35,6 @@ fn main() {
     let mut token = AllocationGroupToken::register().expect("a group");
     let _entered = token.enter();
     peers::main();
+    let (allocated, freed) = (ALLOCATED.load(Ordering::Relaxed), FREED.load(Ordering::Relaxed));
+    assert!(allocated > 1 << 20 && freed > 1 << 20, "tracked only {allocated} bytes made and {freed} freed");
 }
