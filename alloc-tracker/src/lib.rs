@@ -39,5 +39,6 @@ mod tag;
 pub use alloc_timeline::Category;
 pub use door::rust::Tracker;
 pub use probe::interposition::{interposition, untracked_objects};
+pub use recorder::watch::{Approach, Expected, Then};
 pub use scope::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
 pub use session::{Report, Session, SessionBuilder, SessionError};

@@ -162,7 +162,8 @@ fn untag(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) {
     if tag.identified {
         let call = slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed));
         let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);
-        let event = Event { kind: Kind::Freed, scope: tag.scope, a, b, c, d: call, ..Event::default() };
+        let e = slot.map_or(0, |slot| u64::from(slot.scope()) + 1);
+        let event = Event { kind: Kind::Freed, scope: tag.scope, a, b, c, d: call, e, ..Event::default() };
         if publish::recording() && publish::emit(slot, event) {
             return;
         }

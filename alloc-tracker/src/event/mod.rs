@@ -35,7 +35,8 @@ pub(crate) enum Kind {
     Allocated,
     /// The same, but by a realloc from the small lane, or out of the small lane: no new allocation.
     Adopted,
-    /// Such a block is about to be freed. a to c as in `Allocated`, d = operator call of the freeing thread.
+    /// Such a block is about to be freed. a to c as in `Allocated`, d = operator call of the freeing thread, e = its
+    /// active scope + 1, 0 when that is not known.
     Freed,
     /// Such a block is about to be resized: its address is nobody's until `Put`. a to c as in `Allocated`, e = token.
     Taken,
@@ -49,12 +50,17 @@ pub(crate) enum Kind {
     Mark,
     /// A step begins (a = 1) or ends (a = 0).
     Step,
+    /// A phase was left. a = its name.
+    Left,
+    /// The program pauses the recording (a = 1) or resumes it (a = 0).
+    Paused,
 }
 
 impl Kind {
     pub(crate) fn from_number(number: u8) -> Kind {
         use Kind::*;
-        const KINDS: [Kind; 10] = [Nothing, Delta, Allocated, Adopted, Freed, Taken, Put, Labelled, Mark, Step];
+        const KINDS: [Kind; 12] =
+            [Nothing, Delta, Allocated, Adopted, Freed, Taken, Put, Labelled, Mark, Step, Left, Paused];
         KINDS.get(usize::from(number)).copied().unwrap_or(Nothing)
     }
 }

@@ -59,15 +59,24 @@ struct Aside {
 pub struct Account {
     pub scope: ScopeId,
     pub category: Category,
-    /// Where this account is summed up by phase, layer, op and category.
-    pub groups: [u32; 4],
+    /// Where this account is summed up: by phase, layer, op and category, and by layer in a phase.
+    pub groups: [u32; 5],
+    /// The part of `live` that is known by address.
+    pub known: Amount,
     live: Amount,
     aside: [Aside; 2],
 }
 
 impl Account {
-    pub fn new(scope: ScopeId, category: Category, groups: [u32; 4]) -> Self {
-        Account { scope, category, groups, live: Amount::default(), aside: [Aside::default(); 2] }
+    pub fn new(scope: ScopeId, category: Category, groups: [u32; 5]) -> Self {
+        Account {
+            scope,
+            category,
+            groups,
+            known: Amount::default(),
+            live: Amount::default(),
+            aside: [Aside::default(); 2],
+        }
     }
 
     pub fn live(&self) -> Amount {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use alloc_timeline::{Dimension, HighWater, NONE, Row, Sample, ScopeTotals, Snapshot, Step, Totals};
 
 use super::account::{Account, Amount, Span};
+use super::group::{Group, Key};
 use super::replay::Replay;
+use super::watch::Seen;
 use crate::ledger::pool;
 use crate::ledger::slot::SLACK;
 use crate::ledger::totals::{self, Counts};
@@ -89,22 +91,30 @@ impl Replay {
         Sample { time_ns, live_bytes, requested_bytes, high_bytes, rows, probes }
     }
 
+    /// What there is to see for those who wait for a number of bytes; begins a new interval.
+    pub fn seen(&mut self, time_ns: u64) -> Seen {
+        let high = std::mem::replace(&mut self.watched_high, if self.paused { 0 } else { self.live });
+        let last_step_peak = self.last_step_peak.map(positive);
+        Seen { high: positive(high), live: positive(self.live), steps: self.steps, last_step_peak, time_ns }
+    }
+
     /// The own peaks of phases, layers and operators. Categories have none: what a block was for may be known only
     /// when it is freed.
     pub fn high_waters(&self) -> Vec<HighWater> {
         let name = |number: u32| if number == 0 { NONE } else { scope::text(number) };
-        let mut waters: Vec<HighWater> = self
-            .groups
-            .iter()
-            .filter(|group| group.high > 0 && group.dimension != Dimension::Category)
-            .map(|group| HighWater {
-                dimension: group.dimension,
-                name: name(group.name).to_owned(),
-                live_bytes: positive(group.high),
-                time_ns: group.high_time_ns,
-                process_live_bytes: positive(group.high_process),
-            })
-            .collect();
+        let water = |group: &Group| match group.key {
+            Key::Named(dimension, number) if group.high.usable > 0 && dimension != Dimension::Category => {
+                Some(HighWater {
+                    dimension,
+                    name: name(number).to_owned(),
+                    live_bytes: positive(group.high.usable),
+                    time_ns: group.high.time_ns,
+                    process_live_bytes: positive(group.high.process),
+                })
+            }
+            _ => None,
+        };
+        let mut waters: Vec<HighWater> = self.groups.iter().filter_map(water).collect();
         waters.sort_by(|a, b| (a.dimension, &a.name).cmp(&(b.dimension, &b.name)));
         waters
     }

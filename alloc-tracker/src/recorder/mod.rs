@@ -3,18 +3,26 @@
 //!
 //! ```text
 //! event ring -> state.rs (one reader at a time) -> replay.rs (blocks, accounts, peaks) -> extract.rs (rows)
+//!                                                    | known.rs, growth.rs ------------> analysis.rs (what became of them)
 //!                                                                                            |
 //! probes ------------------------------------------> thread.rs (ticks) -> Records -> output.rs (log, timeline)
-//!                                                       |
+//!                                                       | watch.rs (thresholds, before a peak) -> output.rs (dumps)
 //!                                 books.rs (near the peak), aside.rs (what takes too long to do between two ticks)
 //! ```
 mod account;
+mod analysis;
 mod aside;
 mod books;
 mod extract;
+mod group;
+mod growth;
+mod known;
+mod lifetime;
 pub(crate) mod output;
+mod ownership;
 mod replay;
 pub(crate) mod state;
 pub(crate) mod thread;
+pub(crate) mod watch;
 
 pub(crate) use state::{drain, help};

@@ -121,6 +121,17 @@ impl Output {
         }
     }
 
+    /// Writes the timeline so far, with `last` at its end, beside the one to come: `NAME.WORD-1.timeline.json`.
+    pub fn dump(&self, word: &str, number: u32, last: Vec<Record>) -> (PathBuf, std::io::Result<()>) {
+        let mut assembler = self.assembler.clone();
+        last.into_iter().for_each(|record| assembler.apply(record));
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file.strip_suffix(".timeline.json").or(file.strip_suffix(".json")).unwrap_or(&file);
+        let path = self.path.with_file_name(format!("{name}.{word}-{number}.timeline.json"));
+        let stored = store(&assembler.timeline(), &path);
+        (path, stored)
+    }
+
     /// Writes the timeline and removes the log. On an error the log stays.
     pub fn finish(mut self) -> (PathBuf, std::io::Result<()>, Timeline) {
         self.flush();

@@ -1,13 +1,17 @@
 //! Replays the events: which blocks live, who owns them, what was the most.
 use std::collections::HashMap;
 
-use alloc_timeline::{Category, Dimension, Record};
+use alloc_timeline::{Category, Dimension, Fate, Record};
 
 use super::account::{Account, Amount, HighWater, SPANS, Span};
+use super::group::{Alive, Group, High, Key};
+use super::growth::History;
+use super::known::Known;
+use super::ownership::Way;
 use crate::event::{Event, Kind};
 use crate::ledger::publish;
 use crate::ledger::totals::{self, Counts};
-use crate::tag::scope::{self, ScopeId, TRACKER};
+use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
 
 /// A block that is known by its address.
 #[derive(Clone, Copy, Debug)]
@@ -19,19 +23,12 @@ struct Block {
     event: u64,
     /// The operator call that made it; 0 for none.
     call: u64,
+    /// When it was made; 0 for a block of before this recording.
+    born_ns: u64,
+    /// How many steps had begun then.
+    step: u64,
     /// Said by somebody who knows, not derived: it stays.
     labelled: bool,
-}
-
-/// The sum of all accounts of one phase, layer, op or category, and its own peak.
-#[derive(Clone, Debug)]
-pub struct Group {
-    pub dimension: Dimension,
-    pub name: u32,
-    pub live: i64,
-    pub high: i64,
-    pub high_time_ns: u64,
-    pub high_process: i64,
 }
 
 /// See the module's description. Between events: the accounts' live amounts sum to `live`.
@@ -40,21 +37,39 @@ pub struct Replay {
     pub(super) accounts: Vec<Account>,
     index: HashMap<(ScopeId, Category), u32>,
     pub(super) groups: Vec<Group>,
-    group_index: HashMap<(Dimension, u32), u32>,
+    group_index: HashMap<Key, u32>,
+    /// The phases in the order in which they were seen, and how often each has been left.
+    pub(super) phases: Vec<(NameId, u64)>,
+    /// The layer in a phase that each scope is of.
+    cells: Vec<Option<u32>>,
     blocks: HashMap<u64, Block>,
     moving: HashMap<u64, Block>,
+    pub(super) known: Known,
     pub(super) live: i64,
+    pub(super) alive: Alive,
     pub(super) highs: [HighWater; 2],
     /// The most live bytes since the last sample.
     pub(super) interval_high: i64,
+    /// The most live bytes since thresholds were looked at.
+    pub(super) watched_high: i64,
     step: Option<(u64, u64)>,
-    steps: u64,
+    pub(super) steps: u64,
+    /// How many steps have ended.
+    pub(super) step_ends: u64,
+    /// Between `pause` and `resume`: no instant counts as a peak.
+    pub(super) paused: bool,
+    /// The most live bytes of the step that ended last.
+    pub(super) last_step_peak: Option<i64>,
     /// Whether blocks of the peak were given another owner or category since this was last set to false.
     pub(super) peak_amended: bool,
     /// Marks and steps that wait for the recorder's thread.
     pub(super) records: Vec<Record>,
     pub(super) last_time_ns: u64,
+    pub(super) history: History,
 }
+
+/// The place of the group of a layer in a phase among an account's groups.
+pub const CELL: usize = 4;
 
 impl Replay {
     /// A replay that has seen nothing.
@@ -72,7 +87,11 @@ impl Replay {
             held.entry(account.scope).or_default().add(account.live());
         }
         for scope in (0..scope::count() as ScopeId).filter(|&scope| scope != TRACKER) {
-            let mut missing = amount_of(&counts(scope));
+            let counts = counts(scope);
+            if number == 0 {
+                self.known.gone_before(&counts);
+            }
+            let mut missing = amount_of(&counts);
             missing.add(held.get(&scope).copied().unwrap_or_default().negated());
             if missing != Amount::default() {
                 self.change(scope, base_category(scope), missing, number, time_ns);
@@ -100,9 +119,11 @@ impl Replay {
                 self.moving.insert(event.e, block);
             }
             Kind::Put => self.put(number, event, time_ns),
-            Kind::Labelled => self.labelled(event),
+            Kind::Labelled => self.labelled(event, time_ns),
             Kind::Mark => self.mark(event, time_ns),
             Kind::Step => self.step(event.a == 1, number, time_ns),
+            Kind::Left => self.left(event.a as NameId),
+            Kind::Paused => self.pause(event.a == 1, time_ns),
         }
     }
 
@@ -119,9 +140,14 @@ impl Replay {
         totals::of(event.scope).add(&counts);
         let category = if event.e == 1 { storage_category(event.scope) } else { base_category(event.scope) };
         let account = self.change(event.scope, category, amount, number, time_ns);
-        let block = Block { account, scope: event.scope, amount, event: number, call: event.d, labelled: false };
+        let (born_ns, step) = (time_ns.max(1), self.steps);
+        let scope = event.scope;
+        let block = Block { account, scope, amount, event: number, call: event.d, born_ns, step, labelled: false };
+        self.known.made(&mut self.accounts[account as usize], amount);
+        self.enlarge(account, amount.usable);
         if let Some(ghost) = self.blocks.insert(event.a, block) {
             // Its free was dropped: it cannot live at an address that was given out again.
+            self.died(&ghost, None, false, time_ns);
             self.change_account(ghost.account, ghost.amount.negated(), number, time_ns);
         }
     }
@@ -135,18 +161,34 @@ impl Replay {
             ..Counts::default()
         };
         totals::of(block.scope).add(&counts);
-        if block.call != 0 && block.call == event.d && !block.labelled {
+        let is_workspace = block.call != 0 && block.call == event.d && !block.labelled;
+        let to = (event.e > 0).then(|| self.cell_of((event.e - 1) as ScopeId));
+        self.died(&block, to, is_workspace, time_ns);
+        if is_workspace {
             let workspace = self.account(block.scope, Category::Workspace);
             self.move_past(&block, workspace);
         }
         self.change_account(block.account, block.amount.negated(), number, time_ns);
     }
 
+    /// Notes what became of a block that is freed in the layer and phase `to`.
+    fn died(&mut self, block: &Block, to: Option<u32>, is_workspace: bool, time_ns: u64) {
+        if block.born_ns == 0 {
+            return;
+        }
+        let account = &mut self.accounts[block.account as usize];
+        let from = account.groups[CELL];
+        let category = if is_workspace { Category::Workspace } else { account.category };
+        let fate = if to == Some(from) && block.step == self.steps { Fate::Temporary } else { Fate::Freed };
+        let lifetime_ns = time_ns.saturating_sub(block.born_ns);
+        self.known.died(account, block.amount, Way { from, to, fate, category }, lifetime_ns);
+    }
+
     /// A block of before this recording, which the totals count by its scope alone.
     fn stranger(&mut self, event: &Event) -> Block {
         let account = self.account(event.scope, base_category(event.scope));
         let amount = Amount { usable: event.b as i64, requested: event.c as i64, blocks: 1 };
-        Block { account, scope: event.scope, amount, event: 0, call: 0, labelled: false }
+        Block { account, scope: event.scope, amount, event: 0, call: 0, born_ns: 0, step: 0, labelled: false }
     }
 
     fn put(&mut self, number: u64, event: &Event, time_ns: u64) {
@@ -161,6 +203,9 @@ impl Replay {
                 ..Counts::default()
             };
             totals::of(block.scope).add(&gone);
+            if block.born_ns != 0 {
+                self.known.lost(&mut self.accounts[block.account as usize], block.amount);
+            }
             return self.change_account(block.account, block.amount.negated(), number, time_ns);
         }
         let usable = event.b as i64 - block.amount.usable;
@@ -173,13 +218,18 @@ impl Replay {
             ..Counts::default()
         };
         totals::of(block.scope).add(&counts);
-        self.change_account(block.account, Amount { usable, requested, blocks: 0 }, number, time_ns);
-        block.amount.add(Amount { usable, requested, blocks: 0 });
+        let change = Amount { usable, requested, blocks: 0 };
+        if block.born_ns != 0 {
+            self.known.resized(&mut self.accounts[block.account as usize], block.amount, change);
+            self.enlarge(block.account, event.b as i64);
+        }
+        self.change_account(block.account, change, number, time_ns);
+        block.amount.add(change);
         block.event = number;
         self.blocks.insert(event.a, block);
     }
 
-    fn labelled(&mut self, event: &Event) {
+    fn labelled(&mut self, event: &Event, time_ns: u64) {
         let category = Category::ALL.get(event.b as usize).copied().unwrap_or(Category::Other);
         let Some(mut block) = self.blocks.get(&event.a).copied() else { return };
         let account = self.account(event.scope, category);
@@ -190,15 +240,17 @@ impl Replay {
         }
         if account != block.account {
             self.move_past(&block, account);
-            // No total changes here, so this can be no new peak.
+            // No total changes here, so this can be no new peak of the process; it can be one of the new owner.
             let (from, to, highs) = (block.account as usize, account as usize, self.highs);
             self.accounts[from].change(block.amount.negated(), &highs);
             self.accounts[to].change(block.amount, &highs);
-            for (sign, account) in [(-1, from), (1, to)] {
-                for group in self.accounts[account].groups {
-                    self.groups[group as usize].live += sign * block.amount.usable;
-                }
+            if block.born_ns != 0 {
+                self.known.moved(&mut self.accounts, from, to, block.amount);
+                self.enlarge(account, block.amount.usable);
             }
+            self.change_groups(block.account, block.amount.negated());
+            self.change_groups(account, block.amount);
+            self.raise_groups(account, 1, time_ns);
             block.account = account;
         }
         self.blocks.insert(event.a, block);
@@ -236,19 +288,52 @@ impl Replay {
             return account;
         }
         let parts = scope::parts(scope);
+        let phase = self.phase(parts.phase);
         let names = [parts.phase, parts.layer, parts.op, category as u32];
-        let mut groups = [0; 4];
+        let mut groups = [0; 5];
         for ((group, dimension), name) in groups.iter_mut().zip(Dimension::ALL).zip(names) {
-            *group = *self.group_index.entry((dimension, name)).or_insert_with(|| {
-                let fresh = Group { dimension, name, live: 0, high: 0, high_time_ns: 0, high_process: 0 };
-                self.groups.push(fresh);
-                (self.groups.len() - 1) as u32
-            });
+            let phase = (dimension == Dimension::Phase).then_some(phase);
+            *group = self.group(Key::Named(dimension, name), phase);
         }
+        groups[CELL] = self.cell_of(scope);
         let number = self.accounts.len() as u32;
         self.accounts.push(Account::new(scope, category, groups));
         self.index.insert((scope, category), number);
         number
+    }
+
+    /// The group of `key`, made when there is none.
+    fn group(&mut self, key: Key, phase: Option<u32>) -> u32 {
+        *self.group_index.entry(key).or_insert_with(|| {
+            self.groups.push(Group::new(key, phase));
+            (self.groups.len() - 1) as u32
+        })
+    }
+
+    /// The number of the phase called `name`: its place among those that were seen.
+    fn phase(&mut self, name: NameId) -> u32 {
+        let known = self.phases.iter().position(|(known, _)| *known == name);
+        let number = known.unwrap_or_else(|| {
+            self.phases.push((name, 0));
+            self.phases.len() - 1
+        });
+        number as u32
+    }
+
+    /// The group of the layer and phase of `scope`.
+    fn cell_of(&mut self, scope: ScopeId) -> u32 {
+        let place = usize::from(scope);
+        if let Some(&Some(cell)) = self.cells.get(place) {
+            return cell;
+        }
+        let Parts { phase, layer, .. } = scope::parts(scope);
+        let number = self.phase(phase);
+        let cell = self.group(Key::Cell { phase, layer }, Some(number));
+        if self.cells.len() <= place {
+            self.cells.resize(place + 1, None);
+        }
+        self.cells[place] = Some(cell);
+        cell
     }
 
     fn change(&mut self, scope: ScopeId, category: Category, amount: Amount, number: u64, time_ns: u64) -> u32 {
@@ -258,22 +343,72 @@ impl Replay {
     }
 
     fn change_account(&mut self, account: u32, amount: Amount, number: u64, time_ns: u64) {
-        let account = &mut self.accounts[account as usize];
-        account.change(amount, &self.highs);
+        self.accounts[account as usize].change(amount, &self.highs);
         self.live += amount.usable;
-        for group in account.groups {
-            let group = &mut self.groups[group as usize];
-            group.live += amount.usable;
-            if group.live >= group.high {
-                (group.high, group.high_time_ns, group.high_process) = (group.live, time_ns, self.live);
-            }
+        self.change_groups(account, amount);
+        if self.paused {
+            return;
         }
+        self.raise_groups(account, 0, time_ns);
         self.interval_high = self.interval_high.max(self.live);
+        self.watched_high = self.watched_high.max(self.live);
         for high in &mut self.highs {
             if self.live >= high.usable {
                 *high = HighWater { usable: self.live, time_ns, event: number, epoch: high.epoch + 1 };
             }
         }
+    }
+
+    fn change_groups(&mut self, account: u32, amount: Amount) {
+        let account = &self.accounts[account as usize];
+        let phase = self.groups[account.groups[0] as usize].phase.unwrap_or(0);
+        self.alive.add(phase, account.category, amount.usable);
+        for group in account.groups {
+            let group = &mut self.groups[group as usize];
+            let ends = group.phase.map_or(0, |phase| self.phases[phase as usize].1);
+            group.change(amount, ends, self.step_ends);
+        }
+    }
+
+    /// Makes this instant the peak of those of the account's groups that hold `more` bytes more than at theirs.
+    fn raise_groups(&mut self, account: u32, more: i64, time_ns: u64) {
+        for group in self.accounts[account as usize].groups {
+            let group = &mut self.groups[group as usize];
+            // What a block is for may be known only in the end: categories have no peaks of their own.
+            if group.live.usable >= group.high.usable + more && !matches!(group.key, Key::Named(Dimension::Category, _))
+            {
+                let Amount { usable, requested, .. } = group.live;
+                group.high = High { usable, requested, time_ns, process: self.live, alive: self.alive };
+            }
+        }
+    }
+
+    /// A block of `usable` bytes belongs to the account's groups.
+    fn enlarge(&mut self, account: u32, usable: i64) {
+        for group in self.accounts[account as usize].groups {
+            let group = &mut self.groups[group as usize];
+            group.largest = group.largest.max(usable);
+        }
+    }
+
+    /// A phase was left.
+    fn left(&mut self, name: NameId) {
+        let number = self.phase(name) as usize;
+        self.phases[number].1 += 1;
+    }
+
+    /// Pauses or resumes, and says so in the list of marks.
+    fn pause(&mut self, paused: bool, time_ns: u64) {
+        if self.paused == paused {
+            return;
+        }
+        self.paused = paused;
+        if !paused {
+            (self.interval_high, self.watched_high) = (self.live, self.live);
+        }
+        let name = if paused { "paused" } else { "resumed" }.to_owned();
+        let live_bytes = self.live.max(0) as u64;
+        self.records.push(Record::Mark(alloc_timeline::Mark { time_ns, name, live_bytes, snapshot: None }));
     }
 
     fn mark(&mut self, event: &Event, time_ns: u64) {
@@ -286,7 +421,10 @@ impl Replay {
     fn step(&mut self, begins: bool, number: u64, time_ns: u64) {
         if let Some((index, start_ns)) = self.step.take() {
             let step = self.step_record(index, start_ns, time_ns);
+            self.last_step_peak = Some(self.highs[Span::Step as usize].usable);
             self.records.push(Record::Step(step));
+            self.step_ends += 1;
+            self.history.step_ended(index, &self.accounts);
         }
         if begins {
             self.steps += 1;

@@ -1,14 +1,17 @@
 //! The recorder's thread: one tick after the other until it is told to stop.
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use alloc_timeline::{Ending, Lane, Record, TrackerCost};
+use alloc_timeline::{Ending, Lane, Mark, Record, TrackerCost};
 
 use super::aside::{Aside, Job};
 use super::output::Output;
 use super::replay::Replay;
+use super::watch::{Due, Then, Watch};
 use super::{extract, state};
 use crate::ledger::totals;
 use crate::ledger::{pool, publish};
@@ -20,6 +23,13 @@ use crate::tag::scope::{self, ScopeId};
 
 /// Peaks, counts and lanes go into the log this often, in ticks; samples on every tick.
 const SUMMARY_TICKS: u64 = 10;
+
+/// The first analysis goes into the log after so many ticks, the next after twice as many, and so on ...
+const FIRST_ANALYSIS_TICKS: u64 = 100;
+/// ... but never more than so many later: it is much to write.
+const MOST_ANALYSIS_TICKS: u64 = 6_000;
+/// The most dumps of one kind: a program that goes up and down for days should not fill the disk.
+const MOST_DUMPS: u32 = 16;
 
 /// A recording under way.
 #[derive(Debug)]
@@ -52,6 +62,10 @@ pub(super) struct Desk {
     pub(super) next_survey_ns: u64,
     pub(super) aside: Aside,
     rss: Vec<(u64, u64)>,
+    /// The tick with the next analysis.
+    next_analysis: u64,
+    watch: Watch,
+    dumps: BTreeMap<&'static str, u32>,
 }
 
 fn desk_of(shared: &Shared) -> MutexGuard<'_, Option<Desk>> {
@@ -60,7 +74,7 @@ fn desk_of(shared: &Shared) -> MutexGuard<'_, Option<Desk>> {
 
 impl Recorder {
     /// Begins. `first` are the records that come before everything else.
-    pub fn start(output: Output, first: Vec<Record>, interval: Duration) -> std::io::Result<Self> {
+    pub fn start(output: Output, first: Vec<Record>, interval: Duration, watch: Watch) -> std::io::Result<Self> {
         let start_ns = sys::now_ns();
         let mut desk = Desk {
             output,
@@ -76,6 +90,9 @@ impl Recorder {
             next_survey_ns: 0,
             aside: Aside::start()?,
             rss: Vec::new(),
+            next_analysis: FIRST_ANALYSIS_TICKS,
+            watch,
+            dumps: BTreeMap::new(),
         };
         first.into_iter().for_each(|record| desk.output.record(record));
         // The replay first, then the events, then what was before them: nothing falls in between.
@@ -105,6 +122,11 @@ impl Recorder {
         }
     }
 
+    /// Writes the timeline so far beside the one to come; gives its path and whether that worked.
+    pub fn dump(&self) -> Option<(PathBuf, std::io::Result<()>)> {
+        desk_of(&self.shared).as_mut()?.dump("dump")
+    }
+
     /// Stops the thread, takes in what is left, and gives the output to be finished.
     pub fn stop(mut self, ending: Ending) -> Option<Output> {
         publish::end();
@@ -127,6 +149,7 @@ fn run(shared: &Shared) {
             if let Some(desk) = desk_of(shared).as_mut() {
                 desk.tick();
             }
+            watch(shared);
             let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
             // A tick that took long is followed by as long a pause: the recorder never takes more than half a core.
             wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval)));
@@ -160,6 +183,26 @@ fn wait(shared: &Shared, pause: Duration) {
         if let Some(desk) = desk_of(shared).as_mut() {
             desk.look_up();
         }
+        watch(shared);
+    }
+}
+
+/// Does what is due at this height of the live bytes. The program's functions run while the desk is free: they may mark
+/// an instant or state a fact.
+fn watch(shared: &Shared) {
+    let due = desk_of(shared).as_mut().map(Desk::due).unwrap_or_default();
+    for due in due {
+        let then = match due {
+            Due::Threshold(bytes) => Ok(("threshold", Some(bytes))),
+            Due::Call(number, function, approach) => match function.call(&approach) {
+                Some(Then::Continue) => continue,
+                Some(Then::Dump) => Ok(("before-peak", None)),
+                None => Err(number),
+            },
+        };
+        if let Some(desk) = desk_of(shared).as_mut() {
+            desk.answer(then);
+        }
     }
 }
 
@@ -182,13 +225,16 @@ impl Desk {
             let sample = replay.sample(now, readings);
             let peak = replay.peak_event();
             let due = self.ticks.is_multiple_of(SUMMARY_TICKS);
+            let analysis =
+                (self.ticks >= self.next_analysis).then(|| replay.analysis(now, &extract::counts_by_scope()));
             // Blocks of the peak may be known better by now; that is told less often than a new peak.
             let amended = due && std::mem::take(&mut replay.peak_amended);
             let fresh = (amended || peak != self.peak_event).then(|| replay.snapshot_peak());
             let summary = due.then(|| (replay.high_waters(), extract::totals(&extract::counts_by_scope())));
-            Some((sample, std::mem::take(&mut replay.records), peak, fresh, summary))
+            let records = std::mem::take(&mut replay.records);
+            Some((sample, records, peak, fresh, summary, analysis, replay.paused))
         });
-        let Some((mut sample, records, peak, fresh, summary)) = tick else { return };
+        let Some((mut sample, records, peak, fresh, summary, analysis, paused)) = tick else { return };
         self.ticks += 1;
         self.new_scopes();
         sample.time_ns = self.since_start(sample.time_ns);
@@ -204,18 +250,23 @@ impl Desk {
             self.shifted(Record::Peak(snapshot));
             self.peak_event = peak;
         }
-        self.output.record(Record::Sample(sample));
+        if !paused {
+            self.output.record(Record::Sample(sample));
+        }
         // At once: what follows takes longer, and the process may be killed in it.
         self.output.flush();
         // The nearer to the peak, the better the book: one for every tick that is about as high as any before it.
-        if self.is_high(live) {
+        if !paused && self.is_high(live) {
             self.survey();
             self.take_book();
         }
-        if let Some((mut waters, totals)) = summary {
-            waters.iter_mut().for_each(|water| water.time_ns = self.since_start(water.time_ns));
-            self.output.record(Record::HighWaters(waters));
+        if let Some((waters, totals)) = summary {
+            self.shifted(Record::HighWaters(waters));
             self.output.record(Record::Totals(totals));
+        }
+        if let Some(analysis) = analysis {
+            self.next_analysis = self.ticks + self.ticks.min(MOST_ANALYSIS_TICKS);
+            self.shifted(Record::Analysis(Box::new(analysis)));
         }
         self.output.flush();
         if let Some((records, path)) = self.output.too_long() {
@@ -224,8 +275,14 @@ impl Desk {
         self.take_in();
     }
 
-    /// Records a record of the replay, whose times are the clock's, not the session's.
-    fn shifted(&mut self, mut record: Record) {
+    /// Records a record of the replay.
+    fn shifted(&mut self, record: Record) {
+        let record = self.since_began(record);
+        self.output.record(record);
+    }
+
+    /// A record of the replay, whose times are the clock's, with times of the session.
+    fn since_began(&self, mut record: Record) -> Record {
         match &mut record {
             Record::Peak(snapshot) | Record::AtExit(snapshot) => snapshot.time_ns = self.since_start(snapshot.time_ns),
             Record::Mark(mark) => {
@@ -239,9 +296,17 @@ impl Desk {
                     *time = time.saturating_sub(self.start_ns);
                 }
             }
+            Record::HighWaters(waters) => {
+                waters.iter_mut().for_each(|water| water.time_ns = self.since_start(water.time_ns));
+            }
+            Record::Analysis(analysis) => {
+                analysis.time_ns = self.since_start(analysis.time_ns);
+                let figures = analysis.figures.iter_mut();
+                figures.for_each(|figures| figures.peak_ns = self.since_start(figures.peak_ns));
+            }
             _ => {}
         }
-        self.output.record(record);
+        record
     }
 
     fn new_scopes(&mut self) {
@@ -250,6 +315,78 @@ impl Desk {
             self.output.record(Record::Scope(scope::describe(scope as ScopeId)));
         }
         self.scopes = count;
+    }
+
+    /// What is due at the present height of the live bytes.
+    fn due(&mut self) -> Vec<Due> {
+        if self.watch.is_empty() {
+            return Vec::new();
+        }
+        let time_ns = self.since_start(sys::now_ns());
+        let seen = state::work(|state| state.as_mut().map(|replay| replay.seen(time_ns)));
+        seen.map(|seen| self.watch.look(seen)).unwrap_or_default()
+    }
+
+    /// Dumps for a reason, with a table of owners at a mark of that name in the timeline; or gives up a function that
+    /// panicked.
+    fn answer(&mut self, then: Result<(&'static str, Option<u64>), usize>) {
+        let (word, threshold) = match then {
+            Ok(reason) => reason,
+            Err(number) => {
+                self.watch.forget(number);
+                return self.output.losses.push("a function to be called before a peak panicked".to_owned());
+            }
+        };
+        if self.dumps.get(word).is_some_and(|&count| count >= MOST_DUMPS) {
+            return;
+        }
+        let now = sys::now_ns();
+        let snapshot = state::work(|state| state.as_ref().map(|replay| replay.snapshot_now(now)));
+        self.new_scopes();
+        let name = threshold.map_or_else(|| word.to_owned(), |bytes| format!("{word} {bytes}"));
+        let live_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.live_bytes);
+        self.shifted(Record::Mark(Mark { time_ns: now, name, live_bytes, snapshot }));
+        if let Some((path, Err(error))) = self.dump(word) {
+            self.output.losses.push(format!("{}: could not be written: {error}", path.display()));
+        }
+    }
+
+    /// Writes the timeline so far.
+    fn dump(&mut self, word: &'static str) -> Option<(PathBuf, std::io::Result<()>)> {
+        let number = self.dumps.entry(word).or_default();
+        *number += 1;
+        let number = *number;
+        self.new_scopes();
+        let now = sys::now_ns();
+        let mut last = state::work(|state| {
+            let replay = state.as_ref()?;
+            let counts = extract::counts_by_scope();
+            Some(vec![
+                Record::Peak(replay.snapshot_peak()),
+                Record::AtExit(replay.snapshot_now(now)),
+                Record::HighWaters(replay.high_waters()),
+                Record::Totals(extract::totals(&counts)),
+                Record::Analysis(Box::new(replay.analysis(now, &counts))),
+            ])
+        })?;
+        last.push(Record::Lanes(self.probes.lanes(self.rss.last().map(|&(_, bytes)| bytes))));
+        last.push(Record::Tracker(self.cost()));
+        let mut last: Vec<Record> = last.into_iter().map(|record| self.since_began(record)).collect();
+        last.push(Record::End { time_ns: self.since_start(now), ending: Ending::Dumped });
+        Some(self.output.dump(word, number, last))
+    }
+
+    /// What the tracker cost so far.
+    fn cost(&self) -> TrackerCost {
+        let overhead = probe::cost::overhead();
+        TrackerCost {
+            overhead_bytes: overhead.values().sum(),
+            overhead,
+            dropped_events: totals::DROPPED_EVENTS.load(Ordering::Relaxed),
+            foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
+            overflowed_scopes: scope::overflowed() + too_deep(),
+            losses: self.output.losses.clone(),
+        }
     }
 
     /// What comes last in the file.
@@ -264,29 +401,23 @@ impl Desk {
             replay.square(of, u64::MAX, end_ns);
             let peak = replay.snapshot_peak();
             let at_exit = replay.snapshot_now(end_ns);
-            Some((peak, at_exit, replay.high_waters(), std::mem::take(&mut replay.records), counts))
+            let analysis = replay.analysis(end_ns, &counts);
+            Some((peak, at_exit, replay.high_waters(), std::mem::take(&mut replay.records), counts, analysis))
         });
-        let Some((peak, at_exit, mut waters, records, counts)) = last else { return };
+        let Some((peak, at_exit, waters, records, counts, analysis)) = last else { return };
         self.new_scopes();
         records.into_iter().for_each(|record| self.shifted(record));
         let peak_ns = self.since_start(peak.time_ns);
         self.shifted(Record::Peak(peak));
         self.shifted(Record::AtExit(at_exit));
-        waters.iter_mut().for_each(|water| water.time_ns = self.since_start(water.time_ns));
-        self.output.record(Record::HighWaters(waters));
+        self.shifted(Record::HighWaters(waters));
+        self.shifted(Record::Analysis(Box::new(analysis)));
         self.output.record(Record::Totals(extract::totals(&counts)));
         let at_peak = self.rss.iter().min_by_key(|(time, _)| time.abs_diff(peak_ns)).map(|&(_, bytes)| bytes);
         let lanes: Vec<Lane> = self.probes.lanes(at_peak);
         self.output.record(Record::Lanes(lanes));
-        let overhead = probe::cost::overhead();
-        self.output.record(Record::Tracker(TrackerCost {
-            overhead_bytes: overhead.values().sum(),
-            overhead,
-            dropped_events: totals::DROPPED_EVENTS.load(Ordering::Relaxed),
-            foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
-            overflowed_scopes: scope::overflowed() + too_deep(),
-            losses: self.output.losses.clone(),
-        }));
+        let cost = self.cost();
+        self.output.record(Record::Tracker(cost));
         self.output.record(Record::End { time_ns: self.since_start(end_ns), ending });
     }
 }

@@ -2,9 +2,10 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ledger::pool;
+use crate::event::{Event, Kind};
 use crate::ledger::slot::{self, Slot};
-use crate::tag::scope::{self, Parts, ScopeId, TRACKER};
+use crate::ledger::{pool, publish};
+use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
 
 static TOO_DEEP: AtomicU64 = AtomicU64::new(0);
 
@@ -24,6 +25,8 @@ pub(crate) fn too_deep() -> u64 {
 #[derive(Debug)]
 pub struct ScopeGuard {
     entered: Option<(usize, u32)>,
+    /// The phase that it entered; 0 when it entered none.
+    phase: NameId,
     not_send: PhantomData<*const ()>,
 }
 
@@ -31,6 +34,10 @@ impl Drop for ScopeGuard {
     fn drop(&mut self) {
         if let (Some(entered), Some(slot)) = (self.entered, pool::acquire()) {
             slot.leave(entered);
+            if self.phase != 0 && publish::recording() && scope::parts(slot.scope()).phase != self.phase {
+                let event = Event { kind: Kind::Left, a: self.phase.into(), ..Event::default() };
+                let _ = publish::emit(Some(slot), event);
+            }
         }
     }
 }
@@ -41,7 +48,7 @@ pub(crate) fn enter(scope: ScopeId) -> ScopeGuard {
     if entered.is_none() {
         TOO_DEEP.fetch_add(1, Ordering::Relaxed);
     }
-    ScopeGuard { entered, not_send: PhantomData }
+    ScopeGuard { entered, phase: 0, not_send: PhantomData }
 }
 
 /// Runs `work` with the tracker itself as the owner of what it allocates.
@@ -62,12 +69,18 @@ pub(crate) fn derive(change: impl FnOnce(Parts) -> Parts) -> Option<ScopeId> {
 
 fn enter_derived(change: impl FnOnce(Parts) -> Parts) -> ScopeGuard {
     slot::main_begins();
-    derive(change).map_or(ScopeGuard { entered: None, not_send: PhantomData }, enter)
+    derive(change).map_or(ScopeGuard { entered: None, phase: 0, not_send: PhantomData }, enter)
 }
 
 /// Enters the phase `name`, which replaces the phase around it; the layer stays. See [`phase!`](crate::phase!).
 pub fn phase(name: &str) -> ScopeGuard {
-    enter_derived(|parts| Parts { phase: scope::name(name), ..parts })
+    let mut number = 0;
+    let mut guard = enter_derived(|parts| {
+        number = scope::name(name);
+        Parts { phase: number, ..parts }
+    });
+    guard.phase = number;
+    guard
 }
 
 /// Enters the layer `path`, within the layer around it if there is one: `layer1` and then `0.conv1` make

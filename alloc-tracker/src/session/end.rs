@@ -1,4 +1,5 @@
 //! How a session ends: by `finish`, by drop, or with the process.
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
@@ -59,6 +60,21 @@ pub fn watch_forks() {
 pub fn fact(key: &str, value: Value) {
     if let Some((_, recorder)) = recorder().as_ref() {
         recorder.fact(key, value);
+    }
+}
+
+/// Writes the timeline so far.
+pub fn dump() -> Result<PathBuf, SessionError> {
+    let dump = || {
+        let recorder = recorder();
+        let own = recorder.as_ref().filter(|(process, _)| *process == std::process::id());
+        let (_, recorder) = own.ok_or(SessionError::Over)?;
+        let (path, stored) = recorder.dump().ok_or(SessionError::Over)?;
+        stored.map(|()| path.clone()).map_err(|source| SessionError::Output { path, source })
+    };
+    match pool::acquire() {
+        Some(slot) => as_tracker(slot, dump),
+        None => dump(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sessions: what programs start and finish. One at a time in a process.
 mod builder;
 mod end;
+mod size;
 
 pub(crate) use end::watch_forks;
 
@@ -91,6 +92,26 @@ impl Session {
     /// The open step ends here.
     pub fn end_step(&self) {
         emit(Kind::Step, 0, 0);
+    }
+
+    /// From here on nothing counts as a peak and no samples are taken, until [`resume`](Self::resume): a phase that nobody
+    /// asks about, say. Blocks go on being followed, so that everything is right afterwards; what becomes of them is
+    /// counted all the same. The timeline has a mark `paused`.
+    pub fn pause(&self) {
+        emit(Kind::Paused, 1, 0);
+    }
+
+    /// Ends a [`pause`](Self::pause). The timeline has a mark `resumed`.
+    pub fn resume(&self) {
+        emit(Kind::Paused, 0, 0);
+    }
+
+    /// Writes a copy of the timeline so far beside the one to come, as `NAME.dump-1.timeline.json`, and gives its path.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or the session is over.
+    pub fn dump(&self) -> Result<PathBuf, SessionError> {
+        end::dump()
     }
 
     /// One more fact for `run` in the file.

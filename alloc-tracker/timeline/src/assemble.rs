@@ -4,6 +4,7 @@
 //! stays; its `high_bytes` becomes the pair's. So the file never grows past its bound and no peak is lost.
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::analysis::Analysis;
 use crate::file::{
     Allocator, AtExit, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark, Resolution, Series,
     Snapshot, Step, Timeline, Totals, TrackerCost,
@@ -42,6 +43,7 @@ pub struct Assembler {
     book: Option<crate::Book>,
     lanes: Vec<Lane>,
     tracker: TrackerCost,
+    analysis: Option<Analysis>,
 }
 
 impl Assembler {
@@ -89,6 +91,10 @@ impl Assembler {
             Record::AtExit(snapshot) => self.at_exit = snapshot,
             Record::Lanes(lanes) => self.lanes = lanes,
             Record::Tracker(tracker) => self.tracker = tracker,
+            Record::Analysis(analysis) => {
+                self.reach(analysis.time_ns);
+                self.analysis = Some(*analysis);
+            }
             Record::End { time_ns, ending } => {
                 self.reach(time_ns);
                 self.ending = Some(ending);
@@ -118,6 +124,7 @@ impl Assembler {
             book: self.book,
             lanes: self.lanes,
             tracker: self.tracker,
+            analysis: self.analysis,
         }
     }
 
@@ -142,6 +149,7 @@ impl Assembler {
         records.push(Record::AtExit(self.at_exit.clone()));
         records.push(Record::Lanes(self.lanes.clone()));
         records.push(Record::Tracker(self.tracker.clone()));
+        records.extend(self.analysis.iter().cloned().map(|analysis| Record::Analysis(Box::new(analysis))));
         records.extend(self.ending.map(|ending| Record::End { time_ns: self.duration_ns, ending }));
         records
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::analysis::Analysis;
 use crate::scope::{Category, Dimension, Row, Scope, split_by};
 
 /// The value of [`Timeline::format`].
@@ -52,6 +53,9 @@ pub struct Timeline {
     pub lanes: Vec<Lane>,
     /// What the tracker itself cost, and what it missed.
     pub tracker: TrackerCost,
+    /// What became of the blocks; absent in files of recorders that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
 }
 
 /// How the recording ended.
@@ -68,6 +72,8 @@ pub enum Ending {
     Interrupted,
     /// The file was put together from the log of a process that did not get to write it.
     Recovered,
+    /// It did not: this is a copy of what was recorded so far, written while the process went on.
+    Dumped,
 }
 
 /// The machine of the run.

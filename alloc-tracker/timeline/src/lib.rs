@@ -14,6 +14,7 @@
 //! All sizes are bytes, all times are nanoseconds since the session began, both as integers.
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod assemble;
 mod file;
 mod load;
@@ -21,6 +22,9 @@ mod record;
 mod scope;
 mod store;
 
+pub use analysis::{
+    Analysis, Bucket, Coverage, Fate, Figures, Flow, Growth, GrowthOwner, Histogram, Over, Place, Sums,
+};
 pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_SAMPLES, MAX_STEPS};
 pub use file::{
     Allocator, AtExit, Book, BookLine, Door, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark,

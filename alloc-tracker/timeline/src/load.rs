@@ -140,6 +140,11 @@ fn contradiction(timeline: &Timeline) -> Option<String> {
             return Some(format!("a row of \"{name}\" names scope {}, which does not exist", row.scope));
         }
     }
+    if let Some(analysis) = &timeline.analysis
+        && let Some(reason) = crate::analysis::contradiction(analysis, timeline.scopes.len())
+    {
+        return Some(reason);
+    }
     if let Some(book) = &timeline.book {
         let sum: i128 = book.lines.iter().map(|line| i128::from(line.bytes)).sum();
         if sum != i128::from(book.rss_bytes) {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::analysis::Analysis;
 use crate::file::{
     Allocator, Book, Ending, HighWater, Lane, Machine, Mark, Resolution, Snapshot, Step, Totals, TrackerCost,
 };
@@ -55,6 +56,8 @@ pub enum Record {
     Lanes(Vec<Lane>),
     /// What the tracker cost so far; replaces the one before.
     Tracker(TrackerCost),
+    /// What became of the blocks so far; replaces the one before.
+    Analysis(Box<Analysis>),
     /// Last line of a log that was ended in order.
     End {
         /// When.

@@ -113,6 +113,12 @@ fn numbers_that_contradict_each_other_are_damage() {
         (changed("/series/live_bytes", json!([])), "columns"),
         (changed("/series/probes/rss", json!([1, 2])), "columns"),
         (changed("/book/rss_bytes", json!(1)), "book"),
+        (changed("/analysis/flows/0/usable_bytes", json!(1)), "\"flows\" and \"histograms\""),
+        (changed("/analysis/histograms/1/held/blocks", json!(2)), "the sizes of \"runtime\""),
+        (changed("/analysis/figures/0/process_by_phase/forward", json!(1)), "\"figures\" of forward, *"),
+        (changed("/analysis/growth/other_bytes/1", json!(65)), "do not sum"),
+        (changed("/analysis/growth/steps", json!([1])), "differ in length from its 1 steps"),
+        (changed("/analysis/growth/owners/0/scope", json!(9)), "names scope 9"),
         (changed("/peak", json!(null)), "invalid type"),
     ] {
         let error = error(&bytes);

@@ -69,6 +69,7 @@ impl Run {
             Ending::Exit => "the process called exit",
             Ending::Panic => "ended by a panic",
             Ending::Interrupted => "interrupted by the user",
+            Ending::Dumped => "a copy, written while the process went on",
             Ending::Recovered => "recovered from the log of a process that did not finish",
         }
     }

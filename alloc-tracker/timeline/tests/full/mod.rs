@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    Allocator, Assembler, Book, BookLine, Category, Dimension, Door, Ending, FORMAT_VERSION, HighWater, Lane, Machine,
-    Mark, Record, Resolution, Row, Sample, Scope, ScopeTotals, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Allocator, Analysis, Assembler, Book, BookLine, Bucket, Category, Coverage, Dimension, Door, Ending,
+    FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Lane, Machine, Mark, Over, Place,
+    Record, Resolution, Row, Sample, Scope, ScopeTotals, Snapshot, Step, Sums, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -118,8 +119,81 @@ pub fn records() -> Vec<Record> {
             overflowed_scopes: 3,
             losses: vec!["the disk was full for 2 s".into()],
         }),
+        Record::Analysis(Box::new(analysis())),
         Record::End { time_ns: 15, ending: Ending::Finished },
     ]
+}
+
+/// Three blocks: one of 64 bytes that is held, one of 128 that was freed where it was made, one of 128 that went
+/// elsewhere; the last had been 160 bytes long.
+fn analysis() -> Analysis {
+    let place = |phase: &str, layer: &str| Place { phase: phase.into(), layer: layer.into() };
+    let forward = || place("forward", "layer1.0.conv1");
+    let sums = |usable_bytes, requested_bytes, blocks| Sums { usable_bytes, requested_bytes, blocks };
+    let flow = |from, fate, to, category, usable_bytes, requested_bytes| Flow {
+        from: Some(from),
+        fate,
+        to,
+        category,
+        usable_bytes,
+        requested_bytes,
+        blocks: 1,
+    };
+    let figures = |phase: Option<&str>, layer: Option<&str>, retained_at| Figures {
+        phase: phase.map(str::to_owned),
+        layer: layer.map(str::to_owned),
+        peak_bytes: 128,
+        peak_requested_bytes: 100,
+        peak_ns: 9,
+        process_bytes: 192,
+        process_by_phase: [("forward".to_owned(), 128), ("(none)".to_owned(), 64)].into(),
+        process_by_category: [("activation".to_owned(), 128), ("runtime".to_owned(), 64)].into(),
+        retained_bytes: 28,
+        retained_at,
+        largest_block_bytes: 128,
+    };
+    Analysis {
+        time_ns: 14,
+        coverage: Coverage { blocks: 3, bytes: 352, shrunk_bytes: 32, all_blocks: 5, all_bytes: 500 },
+        figures: vec![
+            figures(Some("forward"), None, Over::PhaseEnd),
+            figures(None, Some("layer1.0.conv1"), Over::StepEnd),
+            figures(Some("forward"), Some("layer1.0.conv1"), Over::Now),
+        ],
+        flows: vec![
+            flow(forward(), Fate::Temporary, Some(forward()), Category::Activation, 128, 100),
+            flow(forward(), Fate::Freed, Some(place("backward", "layer1.0.conv1")), Category::Activation, 128, 101),
+            flow(place("", ""), Fate::Held, None, Category::Runtime, 64, 50),
+        ],
+        histograms: vec![
+            Histogram {
+                category: Category::Activation,
+                sizes: vec![Bucket { from: 128, sums: sums(256, 201, 2) }],
+                lifetimes: vec![
+                    Bucket { from: 0, sums: sums(128, 100, 1) },
+                    Bucket { from: 2, sums: sums(128, 101, 1) },
+                ],
+                held: Sums::default(),
+            },
+            Histogram {
+                category: Category::Runtime,
+                sizes: vec![Bucket { from: 64, sums: sums(64, 50, 1) }],
+                lifetimes: Vec::new(),
+                held: sums(64, 50, 1),
+            },
+        ],
+        growth: Growth {
+            steps: vec![1, 2],
+            live_bytes: vec![64, 192],
+            owners: vec![GrowthOwner { scope: 1, category: Category::Activation, live_bytes: vec![0, 128] }],
+            other_bytes: vec![64, 64],
+        },
+    }
+}
+
+/// The timeline of [`records`] as the first recorders wrote it, without an analysis.
+pub fn first_timeline() -> Timeline {
+    Timeline { analysis: None, ..timeline() }
 }
 
 /// The timeline of [`records`].
