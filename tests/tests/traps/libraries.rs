@@ -29,3 +29,10 @@ fn that_throw_leave_the_scope() {
     came_to_nothing(&timeline, "thrown through");
     assert_eq!(timeline.tracker.foreign_frees, 0);
 }
+
+/// Of the blocks from before `main` none is taken for a stranger.
+#[test]
+fn that_have_not_begun_and_that_are_asked_in_vain() {
+    let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-early"), &[]);
+    assert_eq!(timeline.tracker.foreign_frees, 0);
+}
