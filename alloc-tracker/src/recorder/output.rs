@@ -147,3 +147,63 @@ impl Output {
         (self.path, stored, timeline)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc_timeline::{Category, Machine, Sample, Scope};
+
+    use super::super::aside::{Aside, Done, Job};
+    use super::*;
+
+    fn sample(time_ns: u64) -> Record {
+        let rows = vec![(0, Category::Other, time_ns)];
+        Record::Sample(Sample { time_ns, live_bytes: time_ns, high_bytes: time_ns, rows, ..Sample::default() })
+    }
+
+    /// What `viewer recover` would make of the log.
+    fn recovered(log: &Path) -> Timeline {
+        let mut assembler = Assembler::new();
+        let text = std::fs::read_to_string(log).expect("the log");
+        text.lines().for_each(|line| assembler.apply(serde_json::from_str(line).expect("a record")));
+        assembler.timeline()
+    }
+
+    /// The log that takes the place of a long one tells the same, with what came while it was written; and it is shorter:
+    /// of 5,000 samples at most 2,048 are left.
+    #[test]
+    fn a_log_that_is_begun_anew_tells_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut output = Output::open(folder.path().join("run.timeline.json")).expect("a log");
+        output.limit = 100_000;
+        output.record(Record::Start {
+            format_version: alloc_timeline::FORMAT_VERSION,
+            run: Default::default(),
+            machine: Machine::default(),
+            allocator: Default::default(),
+            interval_ns: 1,
+        });
+        output.record(Record::Scope(Scope::default()));
+        (1..=5_000).for_each(|time| output.record(sample(time)));
+        output.flush();
+        let before = std::fs::metadata(&output.log_path).expect("the log").len();
+
+        let (records, path) = output.too_long().expect("time for a shorter one");
+        assert!(output.too_long().is_none(), "one at a time");
+        let aside = Aside::start().expect("a thread");
+        aside.ask(Job::Log(records, path));
+        output.record(sample(6_000));
+        output.flush();
+        let Some(Done::Log(written)) = aside.wait() else { panic!("no log") };
+        output.shortened(written);
+        assert_eq!(output.losses, Vec::<String>::new());
+        assert!(!output.partial().exists());
+        let after = std::fs::metadata(&output.log_path).expect("the log").len();
+        assert!(after < before / 2, "{before} {after}");
+
+        output.record(sample(7_000));
+        output.flush();
+        let timeline = recovered(&output.log_path);
+        assert_eq!(timeline.series.time_ns.last_chunk(), Some(&[5_000, 6_000, 7_000]));
+        assert_eq!(timeline.series, output.assembler.clone().timeline().series);
+    }
+}
