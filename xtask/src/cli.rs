@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
 use crate::workspace::Workspace;
-use crate::{Outcome, bench, data, demo, gate, libtorch, suite};
+use crate::{Outcome, bench, data, demo, foreign, gate, libtorch, suite};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -28,6 +28,8 @@ enum Command {
     Gate(gate::Wish),
     /// Measure what tracking costs, in interleaved pairs
     Bench(bench::Wish),
+    /// Get what the tests take from Debian at test time: the tests of glibc's malloc, and a jemalloc
+    Foreign,
     /// Get a full data set and check it
     Data(DataWish),
 }
@@ -59,6 +61,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
         Command::Test(offline) => suite::run(&workspace, offline),
         Command::Gate(wish) => gate::run(&workspace, wish),
         Command::Bench(wish) => bench::run(&workspace, &wish).map(|()| Outcome::Fine),
+        Command::Foreign => foreign::fetch(&workspace).map(|()| Outcome::Fine),
         Command::Data(wish) => data::run(&workspace, wish.set, wish.out).map(|()| Outcome::Fine),
     }
 }

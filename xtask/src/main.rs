@@ -14,6 +14,9 @@ mod prerequisite;
 mod checksum;
 mod libtorch;
 
+mod debian;
+mod foreign;
+
 mod data;
 
 mod callgrind;

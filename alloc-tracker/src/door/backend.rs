@@ -46,6 +46,16 @@ pub unsafe fn usable(block: *const u8) -> usize {
     unsafe { je::sallocx(block.cast(), 0) }
 }
 
+/// Whether `block` lies in memory of this backend; slow.
+pub fn owns(block: *const u8) -> bool {
+    let mut arena = 0u32;
+    let (mut arena_bytes, mut block) = (size_of_val(&arena), block);
+    let (from, to) = ((&raw mut block).cast(), (&raw mut arena).cast());
+    // SAFETY: the name is a C string, and this control reads a pointer and writes an unsigned int, for which there is
+    // room. It only looks the pointer up, and gives an error for one that it does not find.
+    unsafe { je::mallctl(c"arenas.lookup".as_ptr(), to, &mut arena_bytes, from, size_of_val(&block)) == 0 }
+}
+
 /// Resizes.
 ///
 /// # Safety

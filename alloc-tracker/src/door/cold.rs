@@ -5,7 +5,7 @@ use crate::ledger::slot::{DEFAULT_SCOPE, Slot};
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
-use crate::sys::next_free;
+use crate::sys::{self, next_free};
 use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::scope::{OTHER_SCOPES, ScopeId, TRACKER};
@@ -57,11 +57,9 @@ pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: Sco
     let storage = slot.is_some_and(|slot| slot.storage.swap(0, Ordering::Relaxed) != 0);
     let plain = requested > 16 && is_plain(requested, usable);
     let mut identified = false;
-    let mut tagged = true;
-    if plain && !(storage && usable >= WIDE_MIN) {
-        tagged = shadow::store_plain(block.addr(), scope, requested);
-    } else {
-        let Some(place) = shadow::find_or_map(block.addr()) else { return };
+    let tagged = if plain && !(storage && usable >= WIDE_MIN) {
+        shadow::store_plain(block.addr(), scope, requested)
+    } else if let Some(place) = shadow::find_or_map(block.addr()) {
         if tiny::is_tiny(requested, usable) {
             let tag = tiny::tag(scope, requested, usable);
             place.store(0, TINY | tag);
@@ -72,8 +70,12 @@ pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: Sco
             identified = scope != TRACKER && identify(slot, kind, block, scope, [usable, requested], storage);
             place.store_wide(scope, requested, identified);
         }
-    }
+        true
+    } else {
+        false
+    };
     if !tagged {
+        totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         return;
     }
     if !identified {
@@ -84,6 +86,12 @@ pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: Sco
         let counts = Counts { allocated: usable as u64, requested: requested as u64, ..counts };
         add(slot, scope, &counts);
     }
+}
+
+/// Whether a block without a tag is ours all the same: one that came when the kernel refused room for its tag.
+#[cold]
+pub fn untagged(block: *const u8) -> bool {
+    sys::refused() && backend::owns(block)
 }
 
 /// Tells the recorder of a block by its address, its usable and requested bytes, and whether it is a tensor's storage;
@@ -144,6 +152,10 @@ pub unsafe fn release(block: *mut u8) {
         return unsafe { backend::free(block) };
     }
     let Some((place, tag)) = find(block) else {
+        if untagged(block) {
+            // SAFETY: the caller may free the block, and it is the backend's.
+            return unsafe { backend::free(block) };
+        }
         totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_free(block) };

@@ -31,6 +31,9 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
         return really(block);
     }
     let Some((place, old)) = cold::find(block) else {
+        if cold::untagged(block) {
+            return really(block);
+        }
         totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_realloc(block, size) };

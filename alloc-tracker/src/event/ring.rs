@@ -13,30 +13,25 @@
 //! A full ring makes writers wait, and a waiting writer reads itself if nobody else is reading: there is no thread
 //! whose absence could stop the program. Two cases do not wait but give the event up (the caller then counts it as
 //! dropped): a signal handler that interrupted a claim of its own thread, and a reader that waits for such a handler.
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use super::{Event, Kind};
+use crate::sys::sync::{AtomicBool, AtomicU64, Guarded, Ordering, RING_PLACES as CAPACITY, filled, statics};
 use crate::tag::scope::ScopeId;
 
-/// Places in the ring; a power of two.
-pub const CAPACITY: u64 = 16 * 1024;
-
+/// `event` is written only by the thread that claimed the place's number, before it sets the stamp, and read only by the
+/// reader after it saw the stamp and before it lets TAIL pass the number, which is what the next claimant waits for.
 #[repr(C, align(64))]
 struct Place {
     stamp: AtomicU64,
-    event: UnsafeCell<[u64; 7]>,
+    event: Guarded<[u64; 7]>,
 }
 
-// SAFETY: `event` is written only by the thread that claimed the place's number, before it sets the stamp, and read only
-// by the reader after it saw the stamp and before it lets TAIL pass the number, which is what the next claimant waits for.
-unsafe impl Sync for Place {}
-
-static PLACES: [Place; CAPACITY as usize] =
-    [const { Place { stamp: AtomicU64::new(0), event: UnsafeCell::new([0; 7]) } }; CAPACITY as usize];
-static HEAD: AtomicU64 = AtomicU64::new(0);
-static TAIL: AtomicU64 = AtomicU64::new(0);
-static READING: AtomicBool = AtomicBool::new(false);
+statics! {
+    static PLACES: [Place; CAPACITY as usize] =
+        filled![Place { stamp: AtomicU64::new(0), event: Guarded::new([0; 7]) }; CAPACITY as usize];
+    static HEAD: AtomicU64 = AtomicU64::new(0);
+    static TAIL: AtomicU64 = AtomicU64::new(0);
+    static READING: AtomicBool = AtomicBool::new(false);
+}
 
 /// Puts `event` in order. While the ring is full, `help` is called again and again; it should read (see [`reader`]).
 pub fn write(event: &Event, help: impl Fn()) {
@@ -46,8 +41,9 @@ pub fn write(event: &Event, help: impl Fn()) {
     }
     let place = &PLACES[(number % CAPACITY) as usize];
     let head = u64::from(event.kind as u8) | u64::from(event.scope) << 8;
+    let words = [head, event.time_ns, event.a, event.b, event.c, event.d, event.e];
     // SAFETY: this thread claimed `number`, and the place's former number has been read (the loop above).
-    unsafe { *place.event.get() = [head, event.time_ns, event.a, event.b, event.c, event.d, event.e] };
+    place.event.with_mut(|event| unsafe { *event = words });
     place.stamp.store(number + 1, Ordering::Release);
 }
 
@@ -81,7 +77,7 @@ impl Reader {
             return None;
         }
         // SAFETY: the stamp says that the event is written, and no writer touches it until TAIL passes it.
-        let [head, time_ns, a, b, c, d, e] = unsafe { *place.event.get() };
+        let [head, time_ns, a, b, c, d, e] = place.event.with(|event| unsafe { *event });
         TAIL.store(number + 1, Ordering::Release);
         let (kind, scope) = (Kind::from_number(head as u8), (head >> 8) as ScopeId);
         Some((number, Event { kind, scope, time_ns, a, b, c, d, e }))
@@ -90,8 +86,8 @@ impl Reader {
 
 /// The addresses that the ring occupies.
 pub fn range() -> (usize, usize) {
-    let start = PLACES.as_ptr().addr();
-    (start, start + size_of_val(&PLACES))
+    let places: &[Place] = &PLACES[..];
+    (places.as_ptr().addr(), places.as_ptr().addr() + size_of_val(places))
 }
 
 /// Forgets everything: for a forked child, which has no other threads.

@@ -3,19 +3,20 @@
 //!
 //! The hand-over between the two is exact: [`begin`] first sends new publications to the ring and then waits for those
 //! that were under way to the totals, so that nothing is counted in both or in neither.
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-
 use super::slot::Slot;
 use super::totals::{self, Counts};
 use crate::event::{Event, Kind, ring};
 use crate::recorder;
 use crate::sys;
+use crate::sys::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence, statics, yield_now};
 use crate::tag::scope::{ScopeId, TRACKER};
 
-static RECORDING: AtomicBool = AtomicBool::new(false);
-static IN_FLIGHT: AtomicU32 = AtomicU32::new(0);
-/// Stamps resizes, so that the recorder finds the block between its two addresses.
-static NEXT_TOKEN: AtomicU64 = AtomicU64::new(1);
+statics! {
+    static RECORDING: AtomicBool = AtomicBool::new(false);
+    static IN_FLIGHT: AtomicU32 = AtomicU32::new(0);
+    /// Stamps resizes, so that the recorder finds the block between its two addresses.
+    static NEXT_TOKEN: AtomicU64 = AtomicU64::new(1);
+}
 
 /// Whether a recorder takes events.
 #[inline(always)]
@@ -45,7 +46,7 @@ fn settle() {
     fence(Ordering::SeqCst);
     while IN_FLIGHT.load(Ordering::SeqCst) != 0 {
         recorder::drain();
-        std::thread::yield_now();
+        yield_now();
     }
 }
 

@@ -1,30 +1,28 @@
 //! The replay that is under way, and the one rule for touching it: whoever holds the ring's reading right may.
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::replay::Replay;
 use crate::event::ring::{self, Reader};
 use crate::ledger::pool;
 use crate::scope::as_tracker;
+use crate::sys::sync::{AtomicBool, Guarded, Ordering, statics, yield_now};
 
-struct State(UnsafeCell<Option<Replay>>);
-
-// SAFETY: the cell is touched only in `with`, by the one thread that holds the ring's Reader.
-unsafe impl Sync for State {}
-
-static STATE: State = State(UnsafeCell::new(None));
+statics! {
+    /// Touched only in `with`, by the one thread that holds the ring's Reader.
+    static STATE: Guarded<Option<Replay>> = Guarded::new(None);
+}
 
 /// Reads all events that are there and then runs `work`, all with the tracker as the owner of what it allocates.
 fn with<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
     let locked = || {
-        // SAFETY: `reader` is the only one, and lives until the reference is gone.
-        let state = unsafe { &mut *STATE.0.get() };
-        while let Some((number, event)) = reader.next() {
-            if let Some(replay) = state {
-                replay.apply(number, &event);
+        STATE.with_mut(|state| {
+            // SAFETY: `reader` is the only one, and lives until the reference is gone.
+            let state = unsafe { &mut *state };
+            while let Some((number, event)) = reader.next() {
+                if let Some(replay) = state {
+                    replay.apply(number, &event);
+                }
             }
-        }
-        work(state)
+            work(state)
+        })
     };
     match pool::acquire() {
         Some(slot) => as_tracker(slot, locked),
@@ -38,12 +36,14 @@ pub fn work<T>(work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
         if let Some(reader) = ring::reader() {
             return with(reader, work);
         }
-        std::thread::yield_now();
+        yield_now();
     }
 }
 
-/// Whether [`hold`] has the right to read.
-static HELD: AtomicBool = AtomicBool::new(false);
+statics! {
+    /// Whether [`hold`] has the right to read.
+    static HELD: AtomicBool = AtomicBool::new(false);
+}
 
 /// Reads all events that are there and keeps the right to read until [`let_go`]: around a fork. Somebody who does not
 /// give it up for long must be this very thread, interrupted by the signal handler that forks: then without.
@@ -55,7 +55,7 @@ pub fn hold() {
             HELD.store(true, Ordering::Relaxed);
             return;
         }
-        std::thread::yield_now();
+        yield_now();
     }
 }
 
@@ -77,9 +77,6 @@ pub fn drain() {
 pub fn help() {
     match ring::reader() {
         Some(reader) => with(reader, |_| ()),
-        // SAFETY: sched_yield has no preconditions.
-        None => unsafe {
-            libc::sched_yield();
-        },
+        None => yield_now(),
     }
 }

@@ -2,6 +2,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::door::backend;
 use crate::event::{Event, Kind};
 use crate::ledger::slot::{self, Slot};
 use crate::ledger::{pool, publish};
@@ -119,6 +120,8 @@ static BEFORE_MAIN: extern "C" fn() = before_main;
 extern "C" fn before_main() {
     slot::main_begins();
     crate::session::watch_forks();
+    // What it needs for its answer it makes on the first question, for which there may be no memory later.
+    let _ = backend::owns(std::ptr::null());
     if let Some(slot) = pool::acquire()
         && slot.scope() == scope::RUNTIME
     {

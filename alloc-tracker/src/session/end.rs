@@ -14,6 +14,7 @@ use crate::recorder::output::log_path;
 use crate::recorder::state;
 use crate::recorder::thread::Recorder;
 use crate::scope::as_tracker;
+use crate::sys::streams;
 
 /// The recording and the process that it records: a forked child has the value but not the thread.
 static FIRST: Recording = Mutex::new(None);
@@ -52,6 +53,7 @@ pub fn watch_forks() {
     // The allocator registers its own handlers with its first block. They must come before these, so that the child can
     // allocate when these run.
     drop(std::hint::black_box(Box::new(0u8)));
+    streams::find_lock();
     // SAFETY: the functions have the signature asked for and stay valid for the process's life.
     unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
 }
@@ -102,17 +104,21 @@ extern "C" fn at_exit() {
     let _ = std::panic::catch_unwind(|| finish(Ending::Exit));
 }
 
-/// Before a fork: nobody may be reading the ring, so that the child gets a replay that is whole.
+/// Before a fork, and before the allocator's own handler: nobody may be reading the ring, so that the child gets a replay
+/// that is whole.
 extern "C" fn before_fork() {
+    streams::hold();
     state::hold();
 }
 
 extern "C" fn in_parent() {
     state::let_go();
+    streams::let_go();
 }
 
 /// In a forked child: the recording and its thread are the parent's; what was counted until now is the child's as well.
 extern "C" fn in_child() {
+    streams::forget();
     publish::reset();
     state::let_go();
     ring::reset();

@@ -1,7 +1,7 @@
 //! Address space from the kernel, for what the tracker keeps about blocks: reserved at once, resident only where
 //! touched, and listed so that the book can tell the tracker's pages from the program's.
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many mappings the list holds. A mapping covers 256 MiB of heap or 64 threads, so this is far away.
 const MAX_MAPPINGS: usize = 4096;
@@ -9,6 +9,7 @@ const MAX_MAPPINGS: usize = 4096;
 static STARTS: [AtomicUsize; MAX_MAPPINGS] = [const { AtomicUsize::new(0) }; MAX_MAPPINGS];
 static ENDS: [AtomicUsize; MAX_MAPPINGS] = [const { AtomicUsize::new(0) }; MAX_MAPPINGS];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Maps `bytes` of zeroes that cost nothing until touched. Null when the kernel refuses. Keeps `errno`.
 pub fn map_zeroed(bytes: usize) -> *mut u8 {
@@ -33,6 +34,7 @@ pub fn map_zeroed(bytes: usize) -> *mut u8 {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     if start == libc::MAP_FAILED {
+        REFUSED.store(true, Ordering::Relaxed);
         return ptr::null_mut();
     }
     let index = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -41,6 +43,11 @@ pub fn map_zeroed(bytes: usize) -> *mut u8 {
         STARTS[index].store(start as usize, Ordering::Release);
     }
     start.cast()
+}
+
+/// Whether the kernel ever refused: then there are blocks of ours that carry no tag.
+pub fn refused() -> bool {
+    REFUSED.load(Ordering::Relaxed)
 }
 
 /// Gives back what [`map_zeroed`] gave and nobody else has seen yet.

@@ -2,7 +2,9 @@
 mod clock;
 mod map;
 mod next;
+pub mod streams;
+pub mod sync;
 
 pub use clock::{later_ns, now_ns, unix_ns};
-pub use map::{map_zeroed, mappings, unmap};
+pub use map::{map_zeroed, mappings, refused, unmap};
 pub use next::{next_free, next_realloc};

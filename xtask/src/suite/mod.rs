@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::child::{self, Line};
 use crate::cli::Offline;
 use crate::workspace::Workspace;
-use crate::{Outcome, libtorch};
+use crate::{Outcome, foreign, libtorch, trouble};
 
 use tally::{Tally, Word};
 
@@ -26,6 +26,12 @@ pub fn run(workspace: &Workspace, offline: Offline) -> Result<Outcome> {
     libtorch::ensure(workspace, libtorch::Wish { offline: offline.offline, again: false })?;
     say("build everything in release (libtorch's bindings take minutes the first time)");
     child::build(workspace, &["--workspace", "--all-targets"])?;
+
+    if !offline.offline
+        && let Err(error) = foreign::fetch(workspace)
+    {
+        eprintln!("{}", trouble::told(&error));
+    }
 
     let mut tally = Tally::default();
     let mut all_well = true;
