@@ -37,6 +37,7 @@ mod sys;
 mod tag;
 
 pub use alloc_timeline::Category;
+pub use door::over::Over;
 pub use door::rust::Tracker;
 pub use probe::interposition::{interposition, untracked_objects};
 pub use recorder::watch::{Approach, Expected, Then};

@@ -1,96 +1,173 @@
-//! The allocator under the tracker: jemalloc, as tikv-jemalloc-sys builds it.
-use std::ffi::{c_char, c_int};
+//! The allocator under the tracker, chosen at the first allocation of the process: jemalloc, or with
+//! `ALLOC_TRACKER_BACKEND=system` the C library's own, as the program would have run without the tracker. Of the two doors
+//! only the hot lane knows jemalloc by name; it is closed where the answer is another.
+//!
+//! [`Over`](super::over::Over) brings an allocator of its own and asks nothing here.
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
-use tikv_jemalloc_sys as je;
+use super::{jemalloc, system};
+use crate::mode::environment;
 
-/// How jemalloc is set unless the environment (`_RJEM_MALLOC_CONF`) says otherwise. Training frees and reallocates the
-/// same large blocks every step; jemalloc's default gives blocks of 8 MiB and more back to the kernel at once, so that
-/// every step faults their pages in again. `docs/OVERHEAD.md` has the numbers.
-pub const CONFIG: &std::ffi::CStr = c"oversize_threshold:0,dirty_decay_ms:-1,muzzy_decay_ms:-1";
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Backend {
+    /// jemalloc, as tikv-jemalloc-sys builds it.
+    Jemalloc = 1,
+    /// The C library.
+    System = 2,
+}
 
-/// jemalloc looks this symbol up when it starts.
-#[unsafe(export_name = "_rjem_malloc_conf")]
-#[used]
-pub static MALLOC_CONF: Option<&'static c_char> =
-    // SAFETY: the pointer is that of a C string constant, valid for ever and never null.
-    unsafe { CONFIG.as_ptr().as_ref() };
+static BACKEND: AtomicU8 = AtomicU8::new(0);
+/// The C library, as far as one can say before it is certain: what it answers meanwhile is nobody's.
+const TRYING: u8 = 3;
+/// The name of the allocator that `Over` was first used with; a `fn() -> &'static str`, null when it was not.
+static OVER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Who answers in this process.
+#[inline]
+pub fn backend() -> Backend {
+    match BACKEND.load(Ordering::Relaxed) {
+        1 => Backend::Jemalloc,
+        2 | TRYING => Backend::System,
+        _ => decide(),
+    }
+}
+
+#[cold]
+fn decide() -> Backend {
+    let wanted = environment(c"ALLOC_TRACKER_BACKEND").is_some_and(|value| value == c"system");
+    let system = wanted && {
+        BACKEND.store(TRYING, Ordering::Relaxed);
+        system::prepare()
+    };
+    let backend = if system { Backend::System } else { Backend::Jemalloc };
+    BACKEND.store(backend as u8, Ordering::Relaxed);
+    backend
+}
+
+/// Whether it is certain who answers. Blocks of before are not counted, and freed as strangers.
+#[inline]
+pub fn settled() -> bool {
+    BACKEND.load(Ordering::Relaxed) != TRYING
+}
+
+/// Whether a small block of natural alignment is as large as jemalloc's table of classes says, for sure.
+#[inline]
+pub fn has_classes() -> bool {
+    backend() == Backend::Jemalloc && OVER.load(Ordering::Relaxed).is_null()
+}
+
+/// Notes that [`Over`](super::over::Over) is in use; `name` gives the name of the allocator under it.
+#[inline]
+pub fn set_over(name: fn() -> &'static str) {
+    if OVER.load(Ordering::Relaxed).is_null() {
+        OVER.store(name as *mut (), Ordering::Relaxed);
+    }
+}
+
+/// The name of the allocator under [`Over`](super::over::Over), if that is in use.
+pub fn over() -> Option<&'static str> {
+    let name = OVER.load(Ordering::Relaxed);
+    // SAFETY: what is stored is null or was a function of this very type (`set_over`).
+    (!name.is_null()).then(|| unsafe { std::mem::transmute::<*mut (), fn() -> &'static str>(name) }())
+}
 
 /// Any size; null and ENOMEM when there is no memory.
-#[inline(always)]
 pub fn malloc(size: usize) -> *mut u8 {
-    // SAFETY: malloc accepts every size.
-    unsafe { je::malloc(size) }.cast()
+    match backend() {
+        Backend::Jemalloc => jemalloc::malloc(size),
+        Backend::System => system::malloc(size),
+    }
 }
 
 /// Any size, zeroed; null and ENOMEM when there is no memory or the product overflows.
 pub fn calloc(count: usize, size: usize) -> *mut u8 {
-    // SAFETY: calloc accepts every pair of sizes and checks their product.
-    unsafe { je::calloc(count, size) }.cast()
+    match backend() {
+        Backend::Jemalloc => jemalloc::calloc(count, size),
+        Backend::System => system::calloc(count, size),
+    }
 }
 
-/// `alignment` must be a power of two. Null when there is no memory, with whatever errno the kernel left.
+/// `alignment` must be a power of two. Null when there is no memory, with whatever errno that left.
 pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
-    let flags = je::MALLOCX_ALIGN(alignment) | if zeroed { je::MALLOCX_ZERO } else { 0 };
-    // SAFETY: mallocx wants a size above 0, which `max` sees to, and an alignment that is a power of two, which is the
-    // caller's promise; a size that overflows after rounding gives null.
-    unsafe { je::mallocx(size.max(1), flags) }.cast()
+    match backend() {
+        Backend::Jemalloc => jemalloc::aligned(alignment, size, zeroed),
+        Backend::System => system::aligned(alignment, size, zeroed),
+    }
 }
 
-/// Usable bytes of a live block of this backend.
+/// Usable bytes of a live block of which `requested` were asked for.
+///
+/// # Safety
+/// `block` must be live and of this backend, or of [`Over`](super::over::Over)'s: such a block has what was requested.
+pub unsafe fn usable(block: *const u8, requested: usize) -> usize {
+    if !OVER.load(Ordering::Relaxed).is_null() {
+        return requested;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { really_usable(block) }
+}
+
+/// The same, of a block that is the backend's for sure.
 ///
 /// # Safety
 /// `block` must be live and of this backend.
-#[inline]
-pub unsafe fn usable(block: *const u8) -> usize {
+pub unsafe fn really_usable(block: *const u8) -> usize {
     // SAFETY: as the caller promises.
-    unsafe { je::sallocx(block.cast(), 0) }
+    unsafe {
+        match backend() {
+            Backend::Jemalloc => jemalloc::usable(block),
+            Backend::System => system::usable(block),
+        }
+    }
 }
 
-/// Whether `block` lies in memory of this backend; slow.
+/// Whether `block` lies in memory of this backend, as far as it can tell; slow. What the C library cannot tell is the same to
+/// it: strangers' blocks are handed on to it.
 pub fn owns(block: *const u8) -> bool {
-    let mut arena = 0u32;
-    let (mut arena_bytes, mut block) = (size_of_val(&arena), block);
-    let (from, to) = ((&raw mut block).cast(), (&raw mut arena).cast());
-    // SAFETY: the name is a C string, and this control reads a pointer and writes an unsigned int, for which there is
-    // room. It only looks the pointer up, and gives an error for one that it does not find.
-    unsafe { je::mallctl(c"arenas.lookup".as_ptr(), to, &mut arena_bytes, from, size_of_val(&block)) == 0 }
+    backend() == Backend::Jemalloc && jemalloc::owns(block)
 }
 
 /// Resizes.
 ///
 /// # Safety
-/// `block` must be live and of this backend; on success it is gone.
+/// `block` must be live and of this backend; on success it is gone. `size` must not be 0.
 pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: as the caller promises.
-    unsafe { je::realloc(block.cast(), size) }.cast()
+    unsafe {
+        match backend() {
+            Backend::Jemalloc => jemalloc::realloc(block, size),
+            Backend::System => system::realloc(block, size),
+        }
+    }
 }
 
 /// Resizes and keeps an alignment that is a power of two.
 ///
 /// # Safety
-/// As for [`realloc`]; `size` must not be 0.
+/// As for [`realloc`].
 pub unsafe fn realloc_aligned(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
     // SAFETY: as the caller promises.
-    unsafe { je::rallocx(block.cast(), size, je::MALLOCX_ALIGN(alignment)) }.cast()
+    unsafe {
+        match backend() {
+            Backend::Jemalloc => jemalloc::realloc_aligned(block, alignment, size),
+            Backend::System => system::realloc_aligned(block, alignment, size),
+        }
+    }
 }
 
-/// Frees.
+/// Frees. A `plain` block came from a plain `malloc` of `requested` bytes, which spares jemalloc a look-up.
 ///
 /// # Safety
-/// `block` must be live and of this backend, or null.
-#[inline]
-pub unsafe fn free(block: *mut u8) {
+/// `block` must be live and of this backend, and `requested` of its class where it is `plain`; or null.
+pub unsafe fn free(block: *mut u8, plain: bool, requested: usize) {
     // SAFETY: as the caller promises.
-    unsafe { je::free(block.cast()) }
-}
-
-/// Frees a block of which the requested size is known, which spares jemalloc a look-up.
-///
-/// # Safety
-/// `block` must be live, of this backend, and made by [`malloc`], [`calloc`] or [`realloc`] with a size of the same
-/// class as `size`, which must be above 0.
-#[inline(always)]
-pub unsafe fn free_sized(block: *mut u8, size: usize) {
-    // SAFETY: as the caller promises.
-    unsafe { je::sdallocx(block.cast(), size, 0 as c_int) }
+    unsafe {
+        match backend() {
+            Backend::Jemalloc if plain && requested > 0 => jemalloc::free_sized(block, requested),
+            Backend::Jemalloc => jemalloc::free(block),
+            Backend::System => system::free(block),
+        }
+    }
 }

@@ -164,9 +164,9 @@ pub unsafe fn malloc_usable_size(block: *mut u8) -> usize {
     if block.is_null() {
         return 0;
     }
-    if mode() == Mode::On && block::find(block.addr()).is_none() && !cold::untagged(block) {
+    if mode() != Mode::Off && block::find(block.addr()).is_none() && !cold::untagged(block) {
         return 0;
     }
     // SAFETY: the block is live and the backend's.
-    unsafe { backend::usable(block) }
+    unsafe { backend::really_usable(block) }
 }

@@ -1,10 +1,11 @@
-//! The other ways: large blocks, odd alignments, tiny blocks on their way out, threads without a slot, strangers.
+//! The other ways: large blocks, odd alignments, tiny blocks on their way out, threads without a slot, strangers; and all
+//! blocks in exact mode, and over another backend than jemalloc.
 use super::backend;
 use crate::event::{Event, Kind};
-use crate::ledger::slot::{DEFAULT_SCOPE, Slot};
+use crate::ledger::slot::Slot;
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
-use crate::mode::{Mode, mode};
+use crate::mode::{Mode, exact, mode};
 use crate::sys::{self, next_free};
 use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
@@ -31,6 +32,21 @@ pub struct Tag {
     pub plain: bool,
 }
 
+impl Tag {
+    /// Whether what happens to the block is an event of its own.
+    pub fn ordered(&self) -> bool {
+        self.identified || exact() && self.scope != TRACKER
+    }
+}
+
+/// The kinds of tags (see `tag/block.rs`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    Tiny,
+    Wide,
+}
+
 /// As [`super::hot::allocate`].
 #[cold]
 #[inline(never)]
@@ -40,58 +56,118 @@ pub fn allocate(size: usize) -> *mut u8 {
     block
 }
 
-/// Tags and counts a fresh block of `requested` bytes, whatever its size and alignment. Null is nothing.
-pub fn count(block: *mut u8, requested: usize) {
-    if block.is_null() || mode() == Mode::Off {
-        return;
-    }
-    let slot = pool::acquire();
-    let scope = slot.map_or_else(|| DEFAULT_SCOPE.load(Ordering::Relaxed), Slot::scope);
-    tag(slot, block, requested, scope, Kind::Allocated);
+/// As [`super::hot::allocate_zeroed`].
+#[cold]
+#[inline(never)]
+pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
+    let block = backend::calloc(count, size);
+    // Where the product overflows, the block is null and nothing is counted.
+    self::count(block, count.wrapping_mul(size));
+    block
 }
 
-/// Tags a block as `scope`'s and counts it: as a new allocation, or (`Kind::Adopted`) as one that was counted before.
-pub fn tag(slot: Option<&Slot>, block: *mut u8, requested: usize, mut scope: ScopeId, kind: Kind) {
+/// Tags and counts a fresh block of `requested` bytes, whatever its size and alignment. Null is nothing.
+pub fn count(block: *mut u8, requested: usize) {
+    if block.is_null() || mode() == Mode::Off || !backend::settled() {
+        return;
+    }
     // SAFETY: the block was handed out by the backend just now and nobody has freed it.
-    let usable = unsafe { backend::usable(block) };
+    count_new(block, [unsafe { backend::usable(block, requested) }, requested]);
+}
+
+/// The same with tracking on, of a block of which the usable and requested bytes are known.
+pub fn count_new(block: *mut u8, sizes: [usize; 2]) {
+    if !block.is_null() {
+        let slot = pool::acquire();
+        let scope = slot.map_or_else(pool::scope_without_slot, Slot::scope);
+        tag(slot, block, sizes, scope, Kind::Allocated);
+    }
+}
+
+/// Tags a block of these usable and requested bytes as `scope`'s and counts it: as a new allocation, or (`Kind::Adopted`)
+/// as one that was counted before.
+pub fn tag(slot: Option<&Slot>, block: *mut u8, sizes: [usize; 2], scope: ScopeId, kind: Kind) {
     let storage = slot.is_some_and(|slot| slot.storage.swap(0, Ordering::Relaxed) != 0);
-    let plain = requested > 16 && is_plain(requested, usable);
-    let mut identified = false;
-    let tagged = if plain && !(storage && usable >= WIDE_MIN) {
-        shadow::store_plain(block.addr(), scope, requested)
-    } else if let Some(place) = shadow::find_or_map(block.addr()) {
-        if tiny::is_tiny(requested, usable) {
-            let tag = tiny::tag(scope, requested, usable);
-            place.store(0, TINY | tag);
-            if tiny::is_others(tag) {
-                scope = OTHER_SCOPES;
-            }
-        } else {
-            identified = scope != TRACKER && identify(slot, kind, block, scope, [usable, requested], storage);
-            place.store_wide(scope, requested, identified);
-        }
-        true
-    } else {
-        false
-    };
-    if !tagged {
+    let shape = if storage && sizes[0] >= WIDE_MIN { Shape::Wide } else { shape(sizes) };
+    if !write(block, scope, sizes, shape, false) {
         totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    if !identified {
-        let counts = match kind {
-            Kind::Allocated => Counts { allocations: 1, ..Counts::default() },
-            _ => Counts { moved_in: 1, ..Counts::default() },
-        };
-        let counts = Counts { allocated: usable as u64, requested: requested as u64, ..counts };
-        add(slot, scope, &counts);
+    let scope = owner(scope, sizes);
+    let ordered = (exact() || shape == Shape::Wide) && scope != TRACKER;
+    if ordered && identify(slot, kind, block, scope, sizes, storage) {
+        write(block, scope, sizes, shape, true);
+        return;
     }
+    let counts = match kind {
+        Kind::Allocated => Counts { allocations: 1, ..Counts::default() },
+        _ => Counts { moved_in: 1, ..Counts::default() },
+    };
+    let [allocated, requested] = sizes.map(|bytes| bytes as u64);
+    add(slot, scope, &Counts { allocated, requested, ..counts });
 }
 
 /// Whether a block without a tag is ours all the same: one that came when the kernel refused room for its tag.
 #[cold]
 pub fn untagged(block: *const u8) -> bool {
     sys::refused() && backend::owns(block)
+}
+
+/// How a block of these usable and requested bytes is tagged.
+fn shape([usable, requested]: [usize; 2]) -> Shape {
+    if backend::has_classes() {
+        match (is_plain(requested, usable), tiny::is_tiny(requested, usable)) {
+            (true, _) if requested > 16 => Shape::Plain,
+            (_, true) => Shape::Tiny,
+            _ => Shape::Wide,
+        }
+    } else if usable <= 16 {
+        Shape::Tiny
+    } else if requested <= SMALL_MAX {
+        Shape::Plain
+    } else {
+        Shape::Wide
+    }
+}
+
+/// The tag of a tiny block. A block over `Over` has what was requested, and its tag that of the class around it.
+fn tiny_tag(scope: ScopeId, [usable, requested]: [usize; 2]) -> u16 {
+    tiny::tag(scope, requested, usable.next_multiple_of(8).max(8))
+}
+
+/// Who the tag says that such a block belongs to: the numbers of tiny blocks' tags may be used up.
+fn owner(scope: ScopeId, sizes: [usize; 2]) -> ScopeId {
+    let others = shape(sizes) == Shape::Tiny && tiny::is_others(tiny_tag(scope, sizes));
+    if others { OTHER_SCOPES } else { scope }
+}
+
+/// Writes a tag; `identified` says that the recorder knows the block by its address, which a wide tag alone can keep.
+/// `false` when the kernel gives no memory for it.
+fn write(block: *mut u8, scope: ScopeId, sizes: [usize; 2], shape: Shape, identified: bool) -> bool {
+    let requested = sizes[1];
+    if shape == Shape::Plain && backend::has_classes() {
+        return shadow::store_plain(block.addr(), scope, requested);
+    }
+    let Some(place) = shadow::find_or_map(block.addr()) else { return false };
+    match shape {
+        Shape::Tiny => place.store(0, TINY | tiny_tag(scope, sizes)),
+        // In the fine layer, whatever its size: other allocators put short blocks and long ones side by side.
+        Shape::Plain => place.store_plain(scope + 1, requested),
+        Shape::Wide => place.store_wide(scope, requested, identified),
+    }
+    true
+}
+
+/// Tags a block that was resized and that the recorder knows; `announce` tells it, and whether it took that in. `false`
+/// when the block must go on without an event of its own.
+pub fn retag(block: *mut u8, scope: ScopeId, sizes: [usize; 2], announce: impl FnOnce() -> bool) -> bool {
+    let shape = if exact() { shape(sizes) } else { Shape::Wide };
+    let kept = if exact() { owner(scope, sizes) == scope } else { sizes[0] >= WIDE_MIN };
+    let written = kept && write(block, scope, sizes, shape, false);
+    if written && announce() {
+        write(block, scope, sizes, shape, true);
+    }
+    written
 }
 
 /// Tells the recorder of a block by its address, its usable and requested bytes, and whether it is a tensor's storage;
@@ -112,8 +188,8 @@ pub fn identify(
 /// Adds counts of the small lane, through the slot where there is one.
 pub fn add(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
     match slot {
-        Some(slot) => slot.add(scope, counts),
-        None => publish::delta(None, scope, counts),
+        Some(slot) if !exact() => slot.add(scope, counts),
+        slot => publish::delta(slot, scope, counts),
     }
 }
 
@@ -127,11 +203,12 @@ pub fn is_plain(requested: usize, usable: usize) -> bool {
 pub fn find(block: *const u8) -> Option<(Place, Tag)> {
     let (place, found) = block::find(block.addr())?;
     // SAFETY: a tagged block is live (tags are cleared before the block goes back) and of this backend.
-    let usable = || unsafe { backend::usable(block) };
+    let usable = |requested| unsafe { backend::usable(block, requested) };
     let (requested, usable, identified) = match found {
+        block::Tag::Tiny(tiny) if backend::over().is_some() => (tiny.requested, tiny.requested, false),
         block::Tag::Tiny(tiny) => (tiny.requested, tiny.usable, false),
-        block::Tag::Plain(_, requested) => (requested, usable(), false),
-        block::Tag::Wide(_, requested, identified) => (requested, usable(), identified),
+        block::Tag::Plain(_, requested) => (requested, usable(requested), false),
+        block::Tag::Wide(_, requested, identified) => (requested, usable(requested), identified),
     };
     let plain = is_plain(requested, usable);
     Some((place, Tag { scope: found.scope(), requested, identified, usable, plain }))
@@ -149,29 +226,33 @@ pub unsafe fn release(block: *mut u8) {
     }
     if mode() == Mode::Off {
         // SAFETY: as the caller promises; with tracking off every block is the backend's.
-        return unsafe { backend::free(block) };
+        return unsafe { backend::free(block, false, 0) };
     }
     let Some((place, tag)) = find(block) else {
         if untagged(block) {
             // SAFETY: the caller may free the block, and it is the backend's.
-            return unsafe { backend::free(block) };
+            return unsafe { backend::free(block, false, 0) };
         }
         totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_free(block) };
     };
-    let slot = pool::acquire();
-    untag(slot, place, block, &tag);
+    untag(pool::acquire(), place, block, &tag);
     // SAFETY: the caller may free the block, and its tag says that it is the backend's.
-    unsafe {
-        if tag.plain && tag.requested > 0 { backend::free_sized(block, tag.requested) } else { backend::free(block) }
+    unsafe { backend::free(block, tag.plain, tag.requested) }
+}
+
+/// Counts a block as freed that somebody else is about to free.
+pub fn uncount(block: *mut u8) {
+    if let Some((place, tag)) = find(block) {
+        untag(pool::acquire(), place, block, &tag);
     }
 }
 
 /// Takes the tag off a block that is about to be freed, and counts the free.
 fn untag(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) {
     place.clear();
-    if tag.identified {
+    if tag.ordered() {
         let call = slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed));
         let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);
         let e = slot.map_or(0, |slot| u64::from(slot.scope()) + 1);

@@ -1,6 +1,7 @@
 //! The way of nearly every allocation: a small block on a thread whose lane is open. Everything else branches off at the
 //! first comparison that tells.
-use super::{backend, cold};
+use super::cold;
+use super::jemalloc as backend;
 use crate::ledger::lane::{self, Lane};
 use crate::ledger::pool;
 use crate::tag::block::{self, Tag};
@@ -70,6 +71,9 @@ fn allocate_unlike(size: usize) -> *mut u8 {
 /// [`allocate`], zeroed, for `count` times `size` bytes; pages of a large block that nobody has touched stay untouched.
 #[inline]
 pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
+    if !pool::lane().is_open() {
+        return cold::allocate_zeroed(count, size);
+    }
     let block = backend::calloc(count, size);
     // Where the product overflows, the block is null and nothing is counted.
     let bytes = count.wrapping_mul(size);

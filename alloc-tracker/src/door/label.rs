@@ -72,6 +72,15 @@ fn promote(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) -> bool
         return false;
     }
     let Some(wide) = shadow::find_or_map(block.addr()) else { return false };
+    if tag.ordered() {
+        // It is in order already; from now on the recorder knows it by its address, if it did not before.
+        let token = publish::token();
+        let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);
+        let taken = Event { kind: Kind::Taken, scope: tag.scope, a, b, c, e: token, ..Event::default() };
+        place.clear();
+        wide.store_wide(tag.scope, tag.requested, true);
+        return publish::emit(slot, taken) && publish::emit(slot, Event { kind: Kind::Put, ..taken });
+    }
     if !cold::identify(slot, Kind::Adopted, block, tag.scope, [tag.usable, tag.requested], false) {
         return false;
     }

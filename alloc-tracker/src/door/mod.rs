@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! Vec, Box --GlobalAlloc--> rust.rs --\
-//!                                      hot.rs (small blocks, a thread with a slot) -> backend.rs -> jemalloc
-//! malloc, free, ... ------> c.rs -----/   \--> cold.rs (everything else), resize.rs (realloc)
+//!                                      hot.rs (small blocks, a thread with a slot) ---------------> jemalloc.rs
+//! malloc, free, ... ------> c.rs -----/   \--> cold.rs (everything else), resize.rs (realloc) \     /
+//!                                              |                                              backend.rs
+//! Vec, Box --GlobalAlloc--> over.rs (an allocator of the program's own) ----------                    \
+//!                                                                                                  system.rs
 //! ```
 //!
 //! Both doors call the backend directly, so that no block is counted twice. Nothing here locks, unwinds or prints, and
@@ -13,6 +16,9 @@ pub(crate) mod backend;
 pub mod c;
 pub(crate) mod cold;
 pub(crate) mod hot;
+pub(crate) mod jemalloc;
 pub(crate) mod label;
+pub(crate) mod over;
 pub(crate) mod resize;
 pub(crate) mod rust;
+mod system;

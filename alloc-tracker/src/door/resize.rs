@@ -5,8 +5,8 @@
 //! be somebody else's.
 use std::sync::atomic::Ordering;
 
-use super::backend;
-use super::cold::{self, Tag, WIDE_MIN};
+use super::cold::{self, Tag};
+use super::{backend, jemalloc};
 use crate::event::{Event, Kind};
 use crate::ledger::slot::{Slot, bump};
 use crate::ledger::totals::{self, Counts};
@@ -38,6 +38,19 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
         // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
         return unsafe { next_realloc(block, size) };
     };
+    // SAFETY: `resized` is live: it is what the backend gave just now.
+    recount(block, (place, old), size, really, |resized| unsafe { backend::usable(resized, size) })
+}
+
+/// Has `really` resize `block`, which has this tag, to `size` bytes, and counts the change; `usable` tells how many bytes
+/// the resized block has.
+pub fn recount(
+    block: *mut u8,
+    (place, old): (Place, Tag),
+    size: usize,
+    really: impl FnOnce(*mut u8) -> *mut u8,
+    usable: impl FnOnce(*mut u8) -> usize,
+) -> *mut u8 {
     let slot = pool::acquire();
     match slot {
         Some(slot) => bump(&slot.resized, 1),
@@ -47,9 +60,9 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
     let resized = really(block);
     if resized.is_null() {
         // The block is untouched, and so is what its tag said of its size.
-        put(slot, token, block, old.requested, &old);
+        put(slot, token, block, [old.usable, old.requested], &old);
     } else {
-        put(slot, token, resized, size, &old);
+        put(slot, token, resized, [usable(resized), size], &old);
     }
     resized
 }
@@ -57,7 +70,7 @@ pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
 /// Takes the tag off. Gives the token under which the recorder keeps an identified block meanwhile; 0 without one.
 fn take(slot: Option<&Slot>, place: Place, block: *mut u8, old: &Tag) -> u64 {
     place.clear();
-    if old.identified {
+    if old.ordered() {
         let token = publish::token();
         let (a, b, c) = (block.addr() as u64, old.usable as u64, old.requested as u64);
         let event = Event { kind: Kind::Taken, scope: old.scope, a, b, c, e: token, ..Event::default() };
@@ -92,24 +105,20 @@ fn count_shrinking(slot: Option<&Slot>, old: &Tag, usable: usize, requested: usi
 }
 
 /// Puts the tag on again.
-fn put(slot: Option<&Slot>, token: u64, block: *mut u8, requested: usize, old: &Tag) {
-    // SAFETY: the block is live: it is what the backend left or gave.
-    let usable = unsafe { backend::usable(block) };
-    if token == 0 {
-        count_shrinking(slot, old, usable, requested);
-        return cold::tag(slot, block, requested, old.scope, Kind::Adopted);
-    }
-    let place = shadow::find_or_map(block.addr()).filter(|_| usable >= WIDE_MIN);
+fn put(slot: Option<&Slot>, token: u64, block: *mut u8, sizes: [usize; 2], old: &Tag) {
+    let [usable, requested] = sizes;
     let event = Event { kind: Kind::Put, scope: old.scope, e: token, ..Event::default() };
-    let Some(place) = place else {
+    let known = Event { a: block.addr() as u64, b: usable as u64, c: requested as u64, ..event };
+    if token != 0 {
+        if cold::retag(block, old.scope, sizes, || publish::emit(slot, known)) {
+            return;
+        }
         // Too small for an identity now: it goes on in the small lane.
         let gone = publish::emit(slot, event);
         debug_assert!(gone || !publish::recording());
-        count_shrinking(slot, old, usable, requested);
-        return cold::tag(slot, block, requested, old.scope, Kind::Adopted);
-    };
-    let known = Event { a: block.addr() as u64, b: usable as u64, c: requested as u64, ..event };
-    place.store_wide(old.scope, requested, publish::emit(slot, known));
+    }
+    count_shrinking(slot, old, usable, requested);
+    cold::tag(slot, block, sizes, old.scope, Kind::Adopted);
 }
 
 /// [`resize`] for the common case: a small plain block that stays one. `None`: not that case.
@@ -125,7 +134,7 @@ pub unsafe fn resize_small(block: *mut u8, size: usize) -> Option<*mut u8> {
     }
     place.clear();
     // SAFETY: as the caller promises.
-    let resized = unsafe { backend::realloc(block, size) };
+    let resized = unsafe { jemalloc::realloc(block, size) };
     // Where there was a tag before there is memory for it.
     if resized.is_null() {
         let _ = shadow::store_plain(block.addr(), scope, old);

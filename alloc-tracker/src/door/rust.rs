@@ -1,9 +1,7 @@
 //! The Rust door: `#[global_allocator]`.
 use std::alloc::{GlobalAlloc, Layout};
 
-use tikv_jemallocator::Jemalloc;
-
-use super::{cold, hot, resize};
+use super::{backend, cold, hot, resize};
 
 /// The tracking allocator.
 ///
@@ -27,7 +25,7 @@ impl Tracker {
     }
 }
 
-/// jemalloc aligns a block of at most 8 bytes to 8, and every larger one to 16.
+/// jemalloc aligns a block of at most 8 bytes to 8, and every larger one to 16; glibc every block to 16.
 #[inline(always)]
 fn natural(layout: &Layout) -> bool {
     layout.align() <= 8 || layout.align() == 16 && layout.size() > 8
@@ -35,14 +33,13 @@ fn natural(layout: &Layout) -> bool {
 
 #[cold]
 #[inline(never)]
-fn aligned(layout: Layout) -> *mut u8 {
-    // SAFETY: the layout's size is not 0, as the callers of GlobalAlloc's functions promise.
-    let block = unsafe { Jemalloc.alloc(layout) };
+fn aligned(layout: Layout, zeroed: bool) -> *mut u8 {
+    let block = backend::aligned(layout.align(), layout.size(), zeroed);
     cold::count(block, layout.size());
     block
 }
 
-// SAFETY: blocks come from jemalloc with the layout's size and at least its alignment, stay where they are until freed
+// SAFETY: blocks come from the backend with the layout's size and at least its alignment, stay where they are until freed
 // or resized through this same allocator, and are freed once; no method unwinds.
 unsafe impl GlobalAlloc for Tracker {
     #[inline]
@@ -50,7 +47,7 @@ unsafe impl GlobalAlloc for Tracker {
         if natural(&layout) {
             return hot::allocate(layout.size());
         }
-        aligned(layout)
+        aligned(layout, false)
     }
 
     #[inline]
@@ -58,10 +55,7 @@ unsafe impl GlobalAlloc for Tracker {
         if natural(&layout) {
             return hot::allocate_zeroed(1, layout.size());
         }
-        // SAFETY: the caller's promise, passed on.
-        let block = unsafe { Jemalloc.alloc_zeroed(layout) };
-        cold::count(block, layout.size());
-        block
+        aligned(layout, true)
     }
 
     #[inline]

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 
 use super::lane::Lane;
 use super::slot::{DEFAULT_SCOPE, Slot};
+use crate::door::backend::{Backend, backend};
 use crate::mode::{Mode, mode};
 use crate::sys;
-use crate::tag::scope::ScopeId;
+use crate::tag::scope::{ScopeId, TRACKER};
 
 const SLOTS_PER_BLOCK: usize = 64;
 const MAX_BLOCKS: usize = 2048;
@@ -106,9 +107,10 @@ thread_local! {
     // All are plain memory without destructors, so that they work until the thread's very last instruction.
     static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
     static BUSY: Cell<bool> = const { Cell::new(false) };
+    static AS_TRACKER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The lane of the calling thread's slot; one that is closed when it has no slot.
+/// The lane of the calling thread's slot; one that is closed when it has no slot, or when no block may go that way.
 #[inline(always)]
 pub fn lane() -> &'static Lane {
     // SAFETY: the pointer is to CLOSED or into a slot, in a mapping that is never unmapped.
@@ -155,9 +157,26 @@ pub fn acquire() -> Option<&'static Slot> {
     MOST_LIVE.fetch_max(LIVE.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     arrange_release(slot);
     SLOT.with(|cell| cell.set(slot));
-    own::set(&slot.lane);
+    // In any other mode, and over any other backend, every block goes the cold way.
+    if mode() == Mode::On && backend() == Backend::Jemalloc {
+        own::set(&slot.lane);
+    }
     BUSY.with(|busy| busy.set(false));
     Some(slot)
+}
+
+/// Who owns what a thread without a slot allocates.
+pub fn scope_without_slot() -> ScopeId {
+    if AS_TRACKER.with(Cell::get) { TRACKER } else { DEFAULT_SCOPE.load(Ordering::Relaxed) }
+}
+
+/// Runs `work`, on a thread without a slot, with the tracker as the owner of what it allocates: whoever reads the ring must
+/// not have to write to it.
+pub fn as_tracker_without_slot<T>(work: impl FnOnce() -> T) -> T {
+    let before = AS_TRACKER.with(|cell| cell.replace(true));
+    let result = work();
+    AS_TRACKER.with(|cell| cell.set(before));
+    result
 }
 
 /// All slots that belong to a thread now.

@@ -63,9 +63,15 @@ pub fn delta(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
         d: counts.requested_freed,
         e: counts.allocations | counts.frees << 24 | (counts.moved_in as u16 as u64) << 48,
     };
-    if !fits || scope == TRACKER || !emit(slot, event) {
+    if scope == TRACKER {
+        return totals::of(scope).add(counts);
+    }
+    // Under way until it is in the one or the other, so that `begin` finds in the totals what did not go to the ring.
+    IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
+    if !fits || !emit(slot, event) {
         totals::of(scope).add(counts);
     }
+    IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Publishes one block's event. `false` when nobody records, or when it would have to wait where it must not: the

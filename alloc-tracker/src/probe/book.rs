@@ -6,8 +6,8 @@
 //!     + stacks, zero-initialised data                                    (the survey of /proc/self/smaps)
 //!     + tracker                      its own mappings, tables and heap   (/proc/self/pagemap)
 //!     + live bytes - their untouched pages                               (the ledger; the survey)
-//!     + rest:  up to what jemalloc says it holds beyond its live blocks: the allocator's own;
-//!              what is above that: unexplained
+//!     + rest:  up to what the allocator says it holds beyond its live blocks: its own;
+//!              what is above that, and all of it where the allocator says nothing: unexplained
 //! ```
 //!
 //! A survey walks all pages and takes tens of milliseconds for a large process, so it is made seldom, by a thread of its
@@ -20,10 +20,13 @@ use alloc_timeline::{Book, BookLine};
 use super::resident::Pagemap;
 use super::smaps::{self, Mapping};
 use super::status::{kib_field, page_bytes};
-use super::{cost, jemalloc};
+use super::{allocator, cost};
 use crate::ledger::pool;
 use crate::sys;
 use crate::tag::shadow;
+
+/// The line of what the allocator keeps for itself; not there when the allocator does not tell.
+const ALLOCATOR: &str = "allocator: free pages and tables";
 
 /// Untouched pages are looked for in blocks of at least this many bytes.
 const LARGE_BLOCK: usize = 64 * 1024;
@@ -116,8 +119,9 @@ pub struct Readings {
     tracker_mappings: u64,
     tracker_tables: u64,
     tracker_heap: u64,
-    /// What jemalloc holds beyond what it has handed out: free pages, rounding to pages, its own tables.
-    allocator: u64,
+    /// What the allocator holds beyond what it has handed out: free pages, rounding to pages, its own tables. Absent when
+    /// it does not tell.
+    allocator: Option<u64>,
 }
 
 impl Readings {
@@ -125,7 +129,7 @@ impl Readings {
     /// tell.
     pub fn take(time_ns: u64, live: u64, requested: u64) -> Option<Self> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let (allocated, resident) = jemalloc::allocated_and_resident()?;
+        let tracker_heap = cost::heap();
         let pagemap = Pagemap::open()?;
         Some(Readings {
             time_ns,
@@ -135,8 +139,8 @@ impl Readings {
             files: kib_field(&status, "RssFile")? + kib_field(&status, "RssShmem")?,
             tracker_mappings: sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum(),
             tracker_tables: cost::tables_resident(&pagemap),
-            tracker_heap: cost::heap(),
-            allocator: resident.saturating_sub(allocated),
+            tracker_heap,
+            allocator: allocator::beyond(live + tracker_heap),
         })
     }
 }
@@ -149,22 +153,26 @@ pub fn balance(survey: &Survey, readings: &Readings) -> Book {
     let data = survey.data.saturating_sub(readings.tracker_tables);
     let known = tracker + survey.written_files + survey.stacks + data + live;
     let rest = signed(readings.anonymous) - signed(known);
-    let claim = signed(readings.allocator);
+    let claim = readings.allocator.map_or(0, signed);
     // The survey may be some time old, and blocks that it saw untouched may be touched by now: it counts as far as the
     // allocator's claim leaves room for it. Below zero there is no doubt.
-    let untouched = signed(survey.untouched).min(claim - rest).max(-rest).max(0);
+    let room = if readings.allocator.is_some() { claim - rest } else { i64::MAX };
+    let untouched = signed(survey.untouched).min(room).max(-rest).max(0);
     let allocator = (rest + untouched).clamp(0, claim);
-    let lines = [
+    let mut lines = vec![
         ("requested by the program", signed(requested)),
         ("rounding to size classes", signed(live) - signed(requested)),
         ("untouched pages of live blocks", -untouched),
-        ("allocator: free pages and tables", allocator),
+        (ALLOCATOR, allocator),
         ("tracker", signed(tracker)),
         ("libraries and mapped files", signed(readings.files + survey.written_files)),
         ("zero-initialised data", signed(data)),
         ("stacks", signed(survey.stacks)),
         ("unexplained", rest + untouched - allocator),
     ];
+    if readings.allocator.is_none() {
+        lines.retain(|&(name, _)| name != ALLOCATOR);
+    }
     let lines = lines.into_iter().map(|(name, bytes)| BookLine { name: name.to_owned(), bytes }).collect();
     Book { time_ns, live_bytes: live, rss_bytes: readings.anonymous + readings.files, lines }
 }
@@ -205,7 +213,7 @@ mod tests {
             anonymous: 1_000,
             files: 100,
             tracker_tables: 10,
-            allocator: 60,
+            allocator: Some(60),
             ..Default::default()
         };
         // Known: tables 10, written files 3, stacks 5, other data 10, live 900: 928 of 1,000. The rest is 72; jemalloc
@@ -218,7 +226,8 @@ mod tests {
 
     #[test]
     fn what_an_old_survey_saw_untouched_may_be_touched_by_now() {
-        let readings = Readings { live: 960, requested: 960, anonymous: 1_000, allocator: 60, ..Default::default() };
+        let readings =
+            Readings { live: 960, requested: 960, anonymous: 1_000, allocator: Some(60), ..Default::default() };
         // The rest is 40, and jemalloc claims 60: of the survey's 500 untouched bytes there is room for 20.
         let book = balance(&Survey { untouched: 500, ..Survey::default() }, &readings);
         assert_eq!(line(&book, "untouched pages of live blocks"), -20);
@@ -227,8 +236,20 @@ mod tests {
     }
 
     #[test]
+    fn an_allocator_that_tells_nothing_has_no_line() {
+        let readings = Readings { live: 960, requested: 960, anonymous: 1_000, ..Default::default() };
+        // The survey saw 30 untouched of 960 live: 930 are known, and nobody knows whose the other 70 are.
+        let book = balance(&Survey { untouched: 30, ..Survey::default() }, &readings);
+        assert!(book.lines.iter().all(|line| line.name != ALLOCATOR));
+        assert_eq!(line(&book, "untouched pages of live blocks"), -30);
+        assert_eq!(line(&book, "unexplained"), 70);
+        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), 1_000);
+    }
+
+    #[test]
     fn live_bytes_beyond_the_resident_set_are_untouched() {
-        let readings = Readings { live: 900, requested: 900, anonymous: 700, allocator: 50, ..Default::default() };
+        let readings =
+            Readings { live: 900, requested: 900, anonymous: 700, allocator: Some(50), ..Default::default() };
         let book = balance(&Survey { untouched: 100, ..Survey::default() }, &readings);
         // 900 are live and 700 resident, so 200 are untouched, whatever the survey saw; as many as 50 more could be free
         // pages of the allocator, but nothing speaks for it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use alloc_timeline::Allocator;
 use tikv_jemalloc_ctl::{epoch, raw, stats};
 
-use crate::door::backend;
+use crate::door::jemalloc::CONFIG;
 
 /// Allocated, active, resident and retained bytes; nothing when the statistics are not compiled in.
 pub fn read() -> Vec<(String, Option<u64>)> {
@@ -29,7 +29,7 @@ pub fn allocated_and_resident() -> Option<(u64, u64)> {
 /// The allocator and its settings as the file has them.
 pub fn allocator() -> Allocator {
     let mut config = BTreeMap::new();
-    config.insert("compiled_in".to_owned(), backend::CONFIG.to_string_lossy().into_owned());
+    config.insert("compiled_in".to_owned(), CONFIG.to_string_lossy().into_owned());
     if let Ok(set) = std::env::var("_RJEM_MALLOC_CONF") {
         config.insert("environment".to_owned(), set);
     }

@@ -1,14 +1,16 @@
 //! Probes: what others than the tracker say of the process. Each is data or its absence, never an error.
 //!
 //! - [`status`]: resident set, from /proc/self/statm and status;
-//! - [`jemalloc`]: the allocator's own statistics, through tikv-jemalloc-ctl;
+//! - [`allocator`]: the allocator under the tracker, by [`jemalloc`]'s statistics or [`glibc`]'s;
 //! - [`cgroup`]: the control group's memory (version 2);
 //! - [`gpu`]: the process's share of the GPU's memory, through NVML;
 //! - [`smaps`], [`resident`]: which mappings and pages are resident, for the [`book`] and the [`cost`];
 //! - [`interposition`]: whose malloc each loaded object calls; [`machine`]: where this runs.
+mod allocator;
 pub(crate) mod book;
 mod cgroup;
 pub(crate) mod cost;
+mod glibc;
 mod gpu;
 pub(crate) mod interposition;
 mod jemalloc;
@@ -19,7 +21,7 @@ mod status;
 
 use alloc_timeline::Lane;
 
-pub(crate) use jemalloc::allocator;
+pub(crate) use allocator::allocator;
 
 /// Probes slower than a file read are read every so many ticks.
 const SLOW_TICKS: u64 = 10;
@@ -47,7 +49,7 @@ impl Probes {
     /// One reading of each; slow ones give their latest.
     pub fn read(&mut self, tick: u64) -> Vec<(String, Option<u64>)> {
         if tick.is_multiple_of(SLOW_TICKS) {
-            self.slow = jemalloc::read();
+            self.slow = allocator::read();
             self.slow.extend(self.cgroup.read());
             self.slow.extend(self.gpu.read());
         }

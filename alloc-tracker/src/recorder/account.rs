@@ -48,6 +48,14 @@ pub struct HighWater {
     pub epoch: u64,
 }
 
+/// The most requested bytes so far, and how many blocks they were.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestedHigh {
+    pub requested: i64,
+    pub blocks: i64,
+    pub time_ns: u64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Aside {
     epoch: u64,

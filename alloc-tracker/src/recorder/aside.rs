@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::JoinHandle;
 
 use alloc_timeline::Record;
 
@@ -42,7 +41,7 @@ pub enum Done {
 pub struct Aside {
     jobs: Option<Sender<Job>>,
     done: Receiver<Done>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<sys::Thread>,
 }
 
 impl Aside {
@@ -58,7 +57,7 @@ impl Aside {
                 }
             });
         };
-        let thread = std::thread::Builder::new().name("alloc-aside".to_owned()).spawn(work)?;
+        let thread = sys::Thread::spawn(c"alloc-aside", work)?;
         Ok(Aside { jobs: Some(jobs), done, thread: Some(thread) })
     }
 
@@ -83,7 +82,7 @@ impl Drop for Aside {
     fn drop(&mut self) {
         self.jobs = None;
         // A panic in the thread loses a survey, not the program.
-        let _ = self.thread.take().map(JoinHandle::join);
+        let _ = self.thread.take().map(sys::Thread::join);
     }
 }
 

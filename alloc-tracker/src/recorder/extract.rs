@@ -1,7 +1,7 @@
 //! From the replay to the file's own types: rows, samples, peaks, counts.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Dimension, HighWater, NONE, Row, Sample, ScopeTotals, Snapshot, Step, Totals};
+use alloc_timeline::{Dimension, HighWater, NONE, PeakRequested, Row, Sample, ScopeTotals, Snapshot, Step, Totals};
 
 use super::account::{Account, Amount, Span};
 use super::group::{Group, Key};
@@ -10,11 +10,15 @@ use super::watch::Seen;
 use crate::ledger::pool;
 use crate::ledger::slot::SLACK;
 use crate::ledger::totals::{self, Counts};
+use crate::mode::exact;
 use crate::tag::scope::{self, ScopeId, TRACKER};
 use std::sync::atomic::Ordering;
 
-/// The most by which a total may be wrong: every thread may hold back that much.
+/// The most by which a total may be wrong: every thread may hold back that much, except in exact mode.
 pub fn slack_bytes() -> u64 {
+    if exact() {
+        return 0;
+    }
     pool::most_threads() as u64 * SLACK as u64
 }
 
@@ -60,6 +64,12 @@ impl Replay {
     pub fn snapshot_peak(&self) -> Snapshot {
         let high = &self.highs[Span::Session as usize];
         self.snapshot(high.time_ns, self.rows(|account| account.at(Span::Session, high)))
+    }
+
+    /// The most that was requested and not freed.
+    pub fn peak_requested(&self) -> PeakRequested {
+        let high = &self.requested_high;
+        PeakRequested { time_ns: high.time_ns, bytes: positive(high.requested), blocks: positive(high.blocks) }
     }
 
     /// Number of the event that reached the session's peak: changes when the peak does.

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use alloc_timeline::{Category, Dimension, Fate, Record};
 
-use super::account::{Account, Amount, HighWater, SPANS, Span};
+use super::account::{Account, Amount, HighWater, RequestedHigh, SPANS, Span};
 use super::group::{Alive, Group, High, Key};
 use super::growth::History;
 use super::known::Known;
@@ -48,6 +48,9 @@ pub struct Replay {
     pub(super) live: i64,
     pub(super) alive: Alive,
     pub(super) highs: [HighWater; 2],
+    /// All that is live.
+    asked: Amount,
+    pub(super) requested_high: RequestedHigh,
     /// The most live bytes since the last sample.
     pub(super) interval_high: i64,
     /// The most live bytes since thresholds were looked at.
@@ -345,11 +348,16 @@ impl Replay {
     fn change_account(&mut self, account: u32, amount: Amount, number: u64, time_ns: u64) {
         self.accounts[account as usize].change(amount, &self.highs);
         self.live += amount.usable;
+        self.asked.add(amount);
         self.change_groups(account, amount);
         if self.paused {
             return;
         }
         self.raise_groups(account, 0, time_ns);
+        if self.asked.requested >= self.requested_high.requested {
+            let Amount { requested, blocks, .. } = self.asked;
+            self.requested_high = RequestedHigh { requested, blocks, time_ns };
+        }
         self.interval_high = self.interval_high.max(self.live);
         self.watched_high = self.watched_high.max(self.live);
         for high in &mut self.highs {

@@ -26,7 +26,7 @@ fn with<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) -> T
     };
     match pool::acquire() {
         Some(slot) => as_tracker(slot, locked),
-        None => locked(),
+        None => pool::as_tracker_without_slot(locked),
     }
 }
 

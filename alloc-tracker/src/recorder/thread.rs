@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use alloc_timeline::{Ending, Lane, Mark, Record, TrackerCost};
@@ -35,7 +34,7 @@ const MOST_DUMPS: u32 = 16;
 #[derive(Debug)]
 pub struct Recorder {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<sys::Thread>,
 }
 
 #[derive(Debug)]
@@ -104,7 +103,7 @@ impl Recorder {
         desk.tick();
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), interval, desk: Mutex::new(Some(desk)) });
         let worker = Arc::clone(&shared);
-        let spawned = std::thread::Builder::new().name("alloc-recorder".to_owned()).spawn(move || run(&worker));
+        let spawned = sys::Thread::spawn(c"alloc-recorder", move || run(&worker));
         match spawned {
             Ok(thread) => Ok(Recorder { shared, thread: Some(thread) }),
             Err(error) => {
@@ -132,9 +131,8 @@ impl Recorder {
         publish::end();
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
             // A panic in the recorder loses its samples, not the program.
-            let _ = thread.join();
+            thread.join();
         }
         let mut desk = desk_of(&self.shared).take()?;
         desk.end(ending);
@@ -157,16 +155,9 @@ fn run(shared: &Shared) {
     });
 }
 
-/// Does `work` as a thread of the tracker's: what it allocates is the tracker's, and no signal reaches it.
+/// Does `work` as a thread of the tracker's: what it allocates is the tracker's.
 pub(super) fn quietly(work: impl FnOnce()) {
-    // The program's signals are the program's threads' business.
-    // SAFETY: both sets are valid for the calls; blocking signals in this thread is always allowed.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
-    if let Some(slot) = pool::acquire() {
+    if let Some(slot) = pool::as_tracker_without_slot(pool::acquire) {
         as_tracker(slot, work);
     }
 }
@@ -179,7 +170,7 @@ fn wait(shared: &Shared, pause: Duration) {
         if left == 0 || shared.stop.load(Ordering::Acquire) {
             return;
         }
-        std::thread::park_timeout(Duration::from_nanos(left).min(Duration::from_millis(2)));
+        std::thread::sleep(Duration::from_nanos(left).min(Duration::from_millis(2)));
         if let Some(desk) = desk_of(shared).as_mut() {
             desk.look_up();
         }
@@ -230,7 +221,10 @@ impl Desk {
             // Blocks of the peak may be known better by now; that is told less often than a new peak.
             let amended = due && std::mem::take(&mut replay.peak_amended);
             let fresh = (amended || peak != self.peak_event).then(|| replay.snapshot_peak());
-            let summary = due.then(|| (replay.high_waters(), extract::totals(&extract::counts_by_scope())));
+            let summary = due.then(|| {
+                let totals = extract::totals(&extract::counts_by_scope());
+                (replay.high_waters(), totals, replay.peak_requested())
+            });
             let records = std::mem::take(&mut replay.records);
             Some((sample, records, peak, fresh, summary, analysis, replay.paused))
         });
@@ -260,7 +254,8 @@ impl Desk {
             self.survey();
             self.take_book();
         }
-        if let Some((waters, totals)) = summary {
+        if let Some((waters, totals, requested)) = summary {
+            self.shifted(Record::PeakRequested(requested));
             self.shifted(Record::HighWaters(waters));
             self.output.record(Record::Totals(totals));
         }
@@ -285,6 +280,7 @@ impl Desk {
     fn since_began(&self, mut record: Record) -> Record {
         match &mut record {
             Record::Peak(snapshot) | Record::AtExit(snapshot) => snapshot.time_ns = self.since_start(snapshot.time_ns),
+            Record::PeakRequested(peak) => peak.time_ns = self.since_start(peak.time_ns),
             Record::Mark(mark) => {
                 mark.time_ns = self.since_start(mark.time_ns);
                 if let Some(snapshot) = &mut mark.snapshot {
@@ -402,13 +398,15 @@ impl Desk {
             let peak = replay.snapshot_peak();
             let at_exit = replay.snapshot_now(end_ns);
             let analysis = replay.analysis(end_ns, &counts);
-            Some((peak, at_exit, replay.high_waters(), std::mem::take(&mut replay.records), counts, analysis))
+            let peaks = (peak, replay.peak_requested());
+            Some((peaks, at_exit, replay.high_waters(), std::mem::take(&mut replay.records), counts, analysis))
         });
-        let Some((peak, at_exit, waters, records, counts, analysis)) = last else { return };
+        let Some(((peak, requested), at_exit, waters, records, counts, analysis)) = last else { return };
         self.new_scopes();
         records.into_iter().for_each(|record| self.shifted(record));
         let peak_ns = self.since_start(peak.time_ns);
         self.shifted(Record::Peak(peak));
+        self.shifted(Record::PeakRequested(requested));
         self.shifted(Record::AtExit(at_exit));
         self.shifted(Record::HighWaters(waters));
         self.shifted(Record::Analysis(Box::new(analysis)));

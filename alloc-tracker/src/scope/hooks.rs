@@ -77,5 +77,5 @@ pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> bool {
 
 /// Whether this process is tracked at all (`ALLOC_TRACKER=off` says no).
 pub fn is_on() -> bool {
-    crate::mode::mode() == crate::mode::Mode::On
+    crate::mode::mode() != crate::mode::Mode::Off
 }

@@ -3,10 +3,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use alloc_timeline::{Door, FORMAT_VERSION, Record};
+use alloc_timeline::{Door, FORMAT_VERSION, Record, Resolution};
 use serde_json::Value;
 
 use super::{Session, SessionError, end, size};
+use crate::door::backend;
+use crate::mode::mode;
 use crate::probe;
 use crate::recorder::output::Output;
 use crate::recorder::thread::Recorder;
@@ -86,7 +88,8 @@ impl SessionBuilder {
     /// Begins recording.
     ///
     /// # Errors
-    /// When a session is open already, when the output cannot be written, or when there is no thread to be had.
+    /// When a session is open already, when the output cannot be written, when there is no thread to be had, or when the two
+    /// doors lead to two allocators.
     pub fn start(self) -> Result<Session, SessionError> {
         let start = || self.begin();
         match pool::acquire() {
@@ -96,13 +99,19 @@ impl SessionBuilder {
     }
 
     fn begin(&self) -> Result<Session, SessionError> {
+        let resolutions = interposition();
+        if let Some(allocator) = backend::over()
+            && resolutions.iter().any(|resolution| resolution.tracked)
+        {
+            return Err(SessionError::TwoBackends { allocator });
+        }
         end::install(|| {
             let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
             // The folder of now, whatever the working directory is in the end.
             let path = std::path::absolute(&path).unwrap_or(path);
             let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
             let watch = self.watch_with_environment(&mut output.losses);
-            Recorder::start(output, self.first_records(), self.interval, watch).map_err(SessionError::Thread)
+            Recorder::start(output, self.first_records(resolutions), self.interval, watch).map_err(SessionError::Thread)
         })?;
         Ok(Session { open: true })
     }
@@ -120,13 +129,13 @@ impl SessionBuilder {
         watch
     }
 
-    fn first_records(&self) -> Vec<Record> {
+    fn first_records(&self, resolutions: Vec<Resolution>) -> Vec<Record> {
         let mut run = self.facts.clone();
         let command: Vec<Value> = std::env::args_os().map(|word| word.to_string_lossy().into()).collect();
         run.insert("command".to_owned(), command.into());
+        run.insert("tracker_mode".to_owned(), mode().name().into());
         run.insert("pid".to_owned(), std::process::id().into());
         run.insert("started_unix_ns".to_owned(), sys::unix_ns().into());
-        let resolutions = interposition();
         let mut allocator = probe::allocator();
         allocator.doors = vec![Door::Rust];
         if resolutions.iter().any(|resolution| resolution.tracked) {

@@ -32,6 +32,14 @@ pub enum SessionError {
     /// No thread for the recorder.
     #[error("the recorder's thread cannot be started: {0}")]
     Thread(std::io::Error),
+    /// `Over` has an allocator of its own, and the C door another: what is usable of a block cannot be told any more.
+    #[error(
+        "Rust's allocations go to {allocator} and C's to the tracker's own allocator: leave out `use alloc_interpose as _`, or use `Tracker` instead of `Over`"
+    )]
+    TwoBackends {
+        /// The allocator under `Over`.
+        allocator: &'static str,
+    },
     /// The run is over and its timeline could not be written.
     #[error(
         "{path}: the timeline could not be written: {source}; the log {log} holds what was recorded: `viewer recover {log}`"

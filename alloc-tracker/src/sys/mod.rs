@@ -4,7 +4,9 @@ mod map;
 mod next;
 pub mod streams;
 pub mod sync;
+mod thread;
 
 pub use clock::{later_ns, now_ns, unix_ns};
 pub use map::{map_zeroed, mappings, refused, unmap};
 pub use next::{next_free, next_realloc};
+pub use thread::Thread;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, AtExit, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark, Resolution, Series,
-    Snapshot, Step, Timeline, Totals, TrackerCost,
+    Allocator, AtExit, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark, PeakRequested, Resolution,
+    Series, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 use crate::record::{Record, Sample};
 use crate::scope::{Dimension, Scope};
@@ -37,6 +37,7 @@ pub struct Assembler {
     marks: VecDeque<Mark>,
     steps: VecDeque<Step>,
     peak: Snapshot,
+    peak_requested: Option<PeakRequested>,
     high_waters: Vec<HighWater>,
     totals: Totals,
     at_exit: Snapshot,
@@ -85,6 +86,10 @@ impl Assembler {
                 self.reach(peak.time_ns);
                 self.peak = peak;
             }
+            Record::PeakRequested(peak) => {
+                self.reach(peak.time_ns);
+                self.peak_requested = Some(peak);
+            }
             Record::Book(book) => self.book = Some(book),
             Record::HighWaters(high_waters) => self.high_waters = high_waters,
             Record::Totals(totals) => self.totals = totals,
@@ -118,6 +123,7 @@ impl Assembler {
             marks: self.marks.into(),
             steps: self.steps.into(),
             peak: self.peak,
+            peak_requested: self.peak_requested,
             high_waters: self.high_waters,
             totals: self.totals,
             at_exit: AtExit { snapshot: self.at_exit },
@@ -143,6 +149,7 @@ impl Assembler {
         records.extend(self.marks.iter().cloned().map(Record::Mark));
         records.extend(self.steps.iter().cloned().map(Record::Step));
         records.push(Record::Peak(self.peak.clone()));
+        records.extend(self.peak_requested.map(Record::PeakRequested));
         records.extend(self.book.iter().cloned().map(Record::Book));
         records.push(Record::HighWaters(self.high_waters.clone()));
         records.push(Record::Totals(self.totals.clone()));

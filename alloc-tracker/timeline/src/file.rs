@@ -41,6 +41,10 @@ pub struct Timeline {
     pub steps: Vec<Step>,
     /// The instant at which the most bytes were live.
     pub peak: Snapshot,
+    /// The instant at which the most requested bytes were live, which need not be that of `peak`; absent in files of before
+    /// it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_requested: Option<PeakRequested>,
     /// The own peak of every phase, layer and operator, whenever that was.
     pub high_waters: Vec<HighWater>,
     /// Counts over the whole run.
@@ -212,6 +216,17 @@ impl Snapshot {
         };
         self.rows.iter().filter(unowned).map(|row| row.usable_bytes).sum()
     }
+}
+
+/// The most requested bytes that were live at once. Of equal ones the latest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakRequested {
+    /// When, since the session began.
+    pub time_ns: u64,
+    /// Requested bytes not yet freed.
+    pub bytes: u64,
+    /// How many blocks those were.
+    pub blocks: u64,
 }
 
 /// A named instant.

@@ -28,7 +28,7 @@ pub use analysis::{
 pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_SAMPLES, MAX_STEPS};
 pub use file::{
     Allocator, AtExit, Book, BookLine, Door, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark,
-    Resolution, ScopeTotals, Series, Snapshot, Step, Timeline, Totals, TrackerCost,
+    PeakRequested, Resolution, ScopeTotals, Series, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};

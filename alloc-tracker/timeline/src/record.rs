@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, Book, Ending, HighWater, Lane, Machine, Mark, Resolution, Snapshot, Step, Totals, TrackerCost,
+    Allocator, Book, Ending, HighWater, Lane, Machine, Mark, PeakRequested, Resolution, Snapshot, Step, Totals,
+    TrackerCost,
 };
 use crate::scope::{Category, Scope};
 
@@ -44,6 +45,8 @@ pub enum Record {
     Step(Step),
     /// A new global peak; replaces the one before.
     Peak(Snapshot),
+    /// A new peak of the requested bytes; replaces the one before.
+    PeakRequested(PeakRequested),
     /// A new account of the resident set; replaces the one before.
     Book(Book),
     /// The own peaks; replaces those before.

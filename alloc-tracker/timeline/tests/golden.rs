@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 
 use alloc_timeline::Timeline;
 
-/// What was written of `full::records()`: by the first recorders, and since there is an analysis, which is no version of
-/// its own because a reader that does not know it misreads nothing. These files are never written anew: when this test
+/// What was written of `full::records()`: by the first recorders, since there is an analysis, and since there is a peak of
+/// the requested bytes. Neither is a version of its own, because a reader that does not know it misreads nothing. These files are never written anew: when this test
 /// fails, the reader or the format changed, and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 2] {
-    [("v1.timeline.json", full::first_timeline()), ("v1-analysis.timeline.json", full::timeline())]
+fn shipped() -> [(&'static str, Timeline); 3] {
+    [
+        ("v1.timeline.json", full::first_timeline()),
+        ("v1-analysis.timeline.json", full::second_timeline()),
+        ("v1-requested.timeline.json", full::timeline()),
+    ]
 }
 
 fn golden(name: &str) -> PathBuf {

@@ -1,7 +1,7 @@
 //! The figures of a run that scripts lean on: what `viewer summary --json` prints. The field names are a contract.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Dimension, Ending, HighWater, Lane, Step};
+use alloc_timeline::{Dimension, Ending, HighWater, Lane, PeakRequested, Step};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,6 +22,9 @@ pub struct Summary {
     pub duration_ns: u64,
     /// The instant with the most live bytes.
     pub peak: Peak,
+    /// The instant with the most requested bytes; absent in files of before it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_requested: Option<PeakRequested>,
     /// Counts over the whole run.
     pub totals: TotalCounts,
     /// The resident set.
@@ -151,6 +154,7 @@ pub fn summarise(run: &Run) -> Summary {
             by_op: by(Dimension::Op),
             by_category: by(Dimension::Category),
         },
+        peak_requested: timeline.peak_requested,
         totals: TotalCounts {
             allocations: timeline.totals.allocations,
             frees: timeline.totals.frees,

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::{
     Allocator, Analysis, Assembler, Book, BookLine, Bucket, Category, Coverage, Dimension, Door, Ending,
-    FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Lane, Machine, Mark, Over, Place,
-    Record, Resolution, Row, Sample, Scope, ScopeTotals, Snapshot, Step, Sums, Timeline, Totals, TrackerCost,
+    FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Lane, Machine, Mark, Over,
+    PeakRequested, Place, Record, Resolution, Row, Sample, Scope, ScopeTotals, Snapshot, Step, Sums, Timeline, Totals,
+    TrackerCost,
 };
 use serde_json::json;
 
@@ -77,6 +78,7 @@ pub fn records() -> Vec<Record> {
             end_live_bytes: 64,
         }),
         Record::Peak(snapshot(9)),
+        Record::PeakRequested(PeakRequested { time_ns: 8, bytes: 160, blocks: 4 }),
         Record::Book(Book {
             time_ns: 10,
             live_bytes: 192,
@@ -193,7 +195,12 @@ fn analysis() -> Analysis {
 
 /// The timeline of [`records`] as the first recorders wrote it, without an analysis.
 pub fn first_timeline() -> Timeline {
-    Timeline { analysis: None, ..timeline() }
+    Timeline { analysis: None, ..second_timeline() }
+}
+
+/// The same as the next ones did, without a peak of the requested bytes.
+pub fn second_timeline() -> Timeline {
+    Timeline { peak_requested: None, ..timeline() }
 }
 
 /// The timeline of [`records`].
