@@ -13,7 +13,7 @@ const BOOK_AGE_NS: u64 = 50_000_000;
 
 impl Desk {
     /// Has the mappings looked at again, unless that was done so lately that it would cost more than 2 % of the time.
-    pub(super) fn survey(&mut self) {
+    fn survey(&mut self) {
         if !self.surveying && self.now() >= self.next_survey_ns {
             self.surveying = true;
             self.aside.ask(Job::Survey);
@@ -49,27 +49,33 @@ impl Desk {
     }
 
     /// Whether `live` bytes are no less than those of the book, or about as many.
-    pub(super) fn is_high(&self, live: u64) -> bool {
+    fn is_high(&self, live: u64) -> bool {
         let booked = self.readings.as_ref().map_or(0, |readings| readings.live);
         live >= booked - booked / BOOK_STEP
     }
 
-    /// Between two ticks: reads what is there, and takes a book if this is the highest point so far, or about as high as
-    /// that of a book of some time ago: of equal peaks the latest counts.
+    /// Between two ticks: reads what is there, and takes a book when it is time for one.
     pub(super) fn look_up(&mut self) {
-        let now = self.now();
         self.take_in();
-        let live = self.live();
-        let Some(readings) = &self.readings else { return };
-        let (booked, age) = (readings.live, self.since_start(now).saturating_sub(readings.time_ns));
-        let step = booked / BOOK_STEP;
-        if live > booked + step || live >= booked - step && age > BOOK_AGE_NS {
-            self.take_book();
+        self.book_near_peak(self.live());
+    }
+
+    /// Takes a book if `live` bytes are the most so far, or about as many as those of a book of some time ago: of equal
+    /// peaks the latest counts.
+    pub(super) fn book_near_peak(&mut self, live: u64) {
+        let now = self.now();
+        if let Some(readings) = &self.readings {
+            let (step, age) = (readings.live / BOOK_STEP, self.since_start(now).saturating_sub(readings.time_ns));
+            if live <= readings.live + step && (live < readings.live - step || age <= BOOK_AGE_NS) {
+                return;
+            }
         }
+        self.survey();
+        self.take_book();
     }
 
     /// Takes the book of this instant, once there has been a survey.
-    pub(super) fn take_book(&mut self) {
+    fn take_book(&mut self) {
         if self.survey.is_none() {
             return;
         }

@@ -249,10 +249,8 @@ impl Desk {
         }
         // At once: what follows takes longer, and the process may be killed in it.
         self.output.flush();
-        // The nearer to the peak, the better the book: one for every tick that is about as high as any before it.
-        if !paused && self.is_high(live) {
-            self.survey();
-            self.take_book();
+        if !paused {
+            self.book_near_peak(live);
         }
         if let Some((waters, totals, requested)) = summary {
             self.shifted(Record::PeakRequested(requested));
