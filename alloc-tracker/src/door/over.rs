@@ -41,7 +41,6 @@ fn whole(layout: Layout) -> Layout {
 
 impl<A: GlobalAlloc> Over<A> {
     fn counted(&self, block: *mut u8, requested: usize) -> *mut u8 {
-        backend::set_over(std::any::type_name::<A>);
         cold::count_new(block, [requested; 2]);
         block
     }
@@ -51,6 +50,7 @@ impl<A: GlobalAlloc> Over<A> {
 // itself where the mode, which never changes, is off); `inner` keeps a GlobalAlloc's promises; no method unwinds.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Over<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        backend::set_over(std::any::type_name::<A>);
         // SAFETY: the caller's promise, passed on: the size is not 0, rounded or not.
         unsafe {
             match mode() {
@@ -61,6 +61,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Over<A> {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        backend::set_over(std::any::type_name::<A>);
         // SAFETY: as for `alloc`.
         unsafe {
             match mode() {

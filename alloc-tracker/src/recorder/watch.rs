@@ -190,10 +190,10 @@ mod tests {
                 .map(|due| matches!(due, Due::Call(0, _, Approach { expected_bytes: 500, .. })))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(due(2_000, 1, None), []);
-        assert_eq!(due(499, 2, Some(1_000)), []);
+        assert_eq!(due(2_000, 1, None), [false; 0]);
+        assert_eq!(due(499, 2, Some(1_000)), [false; 0]);
         assert_eq!(due(500, 2, Some(1_000)), [true]);
-        assert_eq!(due(900, 2, Some(1_000)), []);
+        assert_eq!(due(900, 2, Some(1_000)), [false; 0]);
         assert_eq!(due(900, 3, Some(1_000)), [true]);
     }
 

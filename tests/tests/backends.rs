@@ -1,0 +1,114 @@
+//! One program over three allocators: what it asked for, scope by scope, is the same to the byte and the block, whoever
+//! answers. `victims/mix.rs` is the program; its allocations are all Rust's.
+use std::collections::BTreeMap;
+
+use alloc_timeline::{Door, Timeline};
+use tests::{folder, rows, run, tables};
+
+const TRACKER: &str = env!("CARGO_BIN_EXE_victim-mix-tracker");
+const MIMALLOC: &str = env!("CARGO_BIN_EXE_victim-mix-mimalloc");
+
+fn mixed(program: &str, seed: &str, environment: &[(&str, &str)]) -> Timeline {
+    let folder = folder();
+    // A name that all three have: the arguments are blocks, too.
+    let (name, out) = (folder.path().join("mix"), folder.path().join("mix.timeline.json"));
+    std::os::unix::fs::symlink(program, &name).expect("a link to the program");
+    let mut command = std::process::Command::new(&name);
+    command.arg(&out).arg(seed).env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_BACKEND");
+    let ran = run(command.envs(environment.iter().copied()));
+    assert_eq!(ran.code, Some(0), "{program} {environment:?}: {}", ran.stderr);
+    alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{program} {environment:?}: {error}"))
+}
+
+/// What a scope asked for: allocations, frees, and in the middle of the run requested bytes and blocks.
+type Asked = BTreeMap<(String, String), (u64, u64, u64, u64)>;
+
+fn asked(timeline: &Timeline) -> Asked {
+    let mut asked = Asked::new();
+    for totals in &timeline.totals.by_scope {
+        let scope = &timeline.scopes[totals.scope as usize];
+        let entry = asked.entry((scope.phase.clone(), scope.layer.clone())).or_default();
+        (entry.0, entry.1) = (entry.0 + totals.allocations, entry.1 + totals.frees);
+    }
+    for (scope, row) in rows(timeline, tables(timeline, "middle")[0]) {
+        let entry = asked.entry((scope.phase.clone(), scope.layer.clone())).or_default();
+        (entry.2, entry.3) = (entry.2 + row.requested_bytes, entry.3 + row.blocks);
+    }
+    asked
+}
+
+#[test]
+fn one_program_three_allocators() {
+    for seed in ["1", "2"] {
+        let exact = ("ALLOC_TRACKER", "exact");
+        let jemalloc = mixed(TRACKER, seed, &[exact]);
+        let system = mixed(TRACKER, seed, &[exact, ("ALLOC_TRACKER_BACKEND", "system")]);
+        let mimalloc = mixed(MIMALLOC, seed, &[exact]);
+        assert_eq!(jemalloc.allocator.backend, "jemalloc");
+        assert_eq!(system.allocator.backend, "system");
+        assert!(system.allocator.version.starts_with("glibc 2."), "{}", system.allocator.version);
+        assert_eq!(mimalloc.allocator.backend, "mimalloc::MiMalloc");
+
+        let expected = asked(&jemalloc);
+        // 4 phases of 3 layers each, and what is outside of them.
+        assert!(expected.len() >= 12, "{expected:?}");
+        let allocations: u64 = expected.values().map(|asked| asked.0).sum();
+        assert!(allocations > 5_000, "{allocations}");
+        let peak = |timeline: &Timeline| timeline.peak_requested.map(|peak| (peak.bytes, peak.blocks));
+        assert!(peak(&jemalloc) > Some((1 << 20, 100)), "{:?}", jemalloc.peak_requested);
+        for other in [&system, &mimalloc] {
+            assert_eq!(asked(other), expected, "{} {seed}", other.allocator.backend);
+            assert_eq!(peak(other), peak(&jemalloc), "{} {seed}", other.allocator.backend);
+        }
+        // Batches change nothing about the counts.
+        for batched in [
+            mixed(TRACKER, seed, &[]),
+            mixed(TRACKER, seed, &[("ALLOC_TRACKER_BACKEND", "system")]),
+            mixed(MIMALLOC, seed, &[]),
+        ] {
+            assert_eq!(asked(&batched), expected, "{} {seed}", batched.allocator.backend);
+        }
+        for timeline in [&jemalloc, &system, &mimalloc] {
+            assert_eq!(timeline.allocator.doors, [Door::Rust]);
+            assert_eq!((timeline.tracker.foreign_frees, timeline.tracker.dropped_events), (0, 0));
+        }
+        // What an allocator sets aside is its own: jemalloc's classes, glibc's multiples of 16 less 8, and no more than
+        // asked for where nobody tells.
+        assert!(system.peak.live_bytes > system.peak.requested_bytes);
+        assert_eq!(mimalloc.peak.live_bytes, mimalloc.peak.requested_bytes);
+    }
+}
+
+/// The account of the resident set has a line for what glibc keeps, by its own word, and none where nobody tells.
+#[test]
+fn the_book_says_what_it_knows() {
+    let line = |timeline: &Timeline, name: &str| {
+        let book = timeline.book.as_ref().expect("a book");
+        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), book.rss_bytes as i64);
+        book.lines.iter().find(|line| line.name == name).map(|line| line.bytes)
+    };
+    let allocators = "allocator: free pages and tables";
+    let system = mixed(TRACKER, "3", &[("ALLOC_TRACKER_BACKEND", "system")]);
+    assert!(line(&system, allocators).is_some_and(|bytes| bytes > 0));
+    assert!(system.series.probes.contains_key("glibc_held"));
+    assert!(!system.series.probes.contains_key("jemalloc_resident"));
+    let mimalloc = mixed(MIMALLOC, "3", &[]);
+    assert_eq!(line(&mimalloc, allocators), None);
+    assert!(line(&mimalloc, "unexplained").is_some_and(|bytes| bytes > 0));
+    assert!(mimalloc.allocator.config["statistics"].starts_with("unavailable"));
+    let jemalloc = mixed(TRACKER, "3", &[]);
+    assert!(line(&jemalloc, allocators).is_some());
+}
+
+/// Off is off: the program runs, and nobody is counted.
+#[test]
+fn switched_off() {
+    for (program, backend, name) in
+        [(TRACKER, "system", "system"), (TRACKER, "", "jemalloc"), (MIMALLOC, "", "mimalloc::MiMalloc")]
+    {
+        let timeline = mixed(program, "4", &[("ALLOC_TRACKER", "off"), ("ALLOC_TRACKER_BACKEND", backend)]);
+        assert_eq!((timeline.totals.allocations, timeline.peak.live_bytes), (0, 0), "{program} {backend}");
+        assert_eq!(timeline.run["tracker_mode"], "off");
+        assert_eq!(timeline.allocator.backend, name);
+    }
+}
