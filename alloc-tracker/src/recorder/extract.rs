@@ -104,8 +104,10 @@ impl Replay {
     /// What there is to see for those who wait for a number of bytes; begins a new interval.
     pub fn seen(&mut self, time_ns: u64) -> Seen {
         let high = std::mem::replace(&mut self.watched_high, if self.paused { 0 } else { self.live });
+        let low = positive(std::mem::replace(&mut self.watched_low, self.live));
         let last_step_peak = self.last_step_peak.map(positive);
-        Seen { high: positive(high), live: positive(self.live), steps: self.steps, last_step_peak, time_ns }
+        let step = self.step.map(|(index, _)| (index, positive(self.highs[Span::Step as usize].usable)));
+        Seen { high: positive(high), low, live: positive(self.live), step, last_step_peak, time_ns }
     }
 
     /// The own peaks of phases, layers and operators. Categories have none: what a block was for may be known only

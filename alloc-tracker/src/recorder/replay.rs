@@ -55,7 +55,9 @@ pub struct Replay {
     pub(super) interval_high: i64,
     /// The most live bytes since thresholds were looked at.
     pub(super) watched_high: i64,
-    step: Option<(u64, u64)>,
+    /// The least.
+    pub(super) watched_low: i64,
+    pub(super) step: Option<(u64, u64)>,
     pub(super) steps: u64,
     /// How many steps have ended.
     pub(super) step_ends: u64,
@@ -349,6 +351,7 @@ impl Replay {
         self.accounts[account as usize].change(amount, &self.highs);
         self.live += amount.usable;
         self.asked.add(amount);
+        self.watched_low = self.watched_low.min(self.live);
         self.change_groups(account, amount);
         if self.paused {
             return;

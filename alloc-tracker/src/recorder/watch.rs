@@ -15,7 +15,7 @@ pub enum Expected {
 /// What a function that is called before a peak is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Approach {
-    /// The most live bytes since the recorder looked last, in usable bytes.
+    /// The most live bytes since the recorder looked last, or in this step, in usable bytes.
     pub live_bytes: u64,
     /// The bytes that were waited for.
     pub expected_bytes: u64,
@@ -80,13 +80,16 @@ struct Level {
     bytes: u64,
     above: bool,
     /// The step in which it was crossed last.
-    step: u64,
+    step: Option<u64>,
 }
 
 impl Level {
-    fn crossed(&mut self, high: u64, live: u64) -> bool {
-        let crossed = !self.above && high >= self.bytes;
-        self.above = (self.above || crossed) && live >= self.bytes - self.bytes / 8;
+    fn crossed(&mut self, seen: Seen) -> bool {
+        // What happened between two looks is known by its ends: below and then above again is a crossing of its own.
+        let enough = self.bytes - self.bytes / 8;
+        let fallen = self.above && seen.low < enough;
+        let crossed = if self.above { fallen && seen.live >= self.bytes } else { seen.high >= self.bytes };
+        self.above = seen.live >= enough && (crossed || self.above && !fallen);
         crossed
     }
 }
@@ -96,10 +99,12 @@ impl Level {
 pub struct Seen {
     /// The most live bytes since it looked last.
     pub high: u64,
+    /// The least.
+    pub low: u64,
     /// Live bytes now.
     pub live: u64,
-    /// How many steps have begun.
-    pub steps: u64,
+    /// The step that is under way, and the most live bytes in it.
+    pub step: Option<(u64, u64)>,
     /// The peak of the step that ended last.
     pub last_step_peak: Option<u64>,
     /// Since the session began.
@@ -133,7 +138,7 @@ impl Watch {
     pub fn look(&mut self, seen: Seen) -> Vec<Due> {
         let mut due = Vec::new();
         for level in &mut self.thresholds {
-            if level.crossed(seen.high, seen.live) {
+            if level.crossed(seen) {
                 due.push(Due::Threshold(level.bytes));
             }
         }
@@ -141,16 +146,19 @@ impl Watch {
             let crossed = match *expected {
                 Expected::Bytes(bytes) => {
                     level.bytes = bytes;
-                    level.crossed(seen.high, seen.live)
+                    level.crossed(seen)
                 }
-                Expected::ShareOfLastStep(share) => seen.last_step_peak.is_some_and(|peak| {
-                    level.bytes = (peak as f64 * share) as u64;
+                Expected::ShareOfLastStep(share) => {
+                    level.bytes = seen.last_step_peak.map_or(u64::MAX, |peak| (peak as f64 * share) as u64);
                     // Once in a step: the next may begin above the level and have its own peak all the same.
-                    seen.high >= level.bytes && std::mem::replace(&mut level.step, seen.steps) != seen.steps
-                }),
+                    let step = seen.step.filter(|(_, high)| *high >= level.bytes).map(|(step, _)| step);
+                    step.is_some() && std::mem::replace(&mut level.step, step) != step
+                }
             };
             if crossed {
-                let (live_bytes, expected_bytes, time_ns) = (seen.high, level.bytes, seen.time_ns);
+                let high = if matches!(expected, Expected::Bytes(_)) { None } else { seen.step };
+                let (live_bytes, expected_bytes, time_ns) =
+                    (high.map_or(seen.high, |(_, high)| high), level.bytes, seen.time_ns);
                 due.push(Due::Call(number, function.clone(), Approach { live_bytes, expected_bytes, time_ns }));
             }
         }
@@ -163,7 +171,7 @@ mod tests {
     use super::*;
 
     fn seen(high: u64, live: u64) -> Seen {
-        Seen { high, live, ..Seen::default() }
+        Seen { high, low: live, live, ..Seen::default() }
     }
 
     #[test]
@@ -178,23 +186,30 @@ mod tests {
         assert_eq!(crossed(900, 699), 0);
         assert_eq!(crossed(850, 0), 1, "crossed between two looks, and gone again");
         assert_eq!(crossed(850, 0), 1);
+        assert_eq!(crossed(850, 850), 1);
+        let mut look = |low| watch.look(Seen { low, ..seen(850, 850) }).len();
+        assert_eq!(look(700), 0);
+        assert_eq!(look(699), 1, "fallen and risen between two looks");
+        assert_eq!(look(850), 0);
     }
 
     #[test]
     fn a_share_of_the_last_step_is_due_once_a_step() {
         let mut watch = Watch::default();
         watch.before(Expected::ShareOfLastStep(0.5), Callback::new(|_| Then::Dump));
-        let mut due = |high, steps, last_step_peak| {
-            let due = watch.look(Seen { steps, last_step_peak, ..seen(high, high) });
+        let mut due = |high, step: Option<u64>, last_step_peak| {
+            let step = step.map(|step| (step, high));
+            let due = watch.look(Seen { step, last_step_peak, ..seen(high, high) });
             due.iter()
                 .map(|due| matches!(due, Due::Call(0, _, Approach { expected_bytes: 500, .. })))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(due(2_000, 1, None), [false; 0]);
-        assert_eq!(due(499, 2, Some(1_000)), [false; 0]);
-        assert_eq!(due(500, 2, Some(1_000)), [true]);
-        assert_eq!(due(900, 2, Some(1_000)), [false; 0]);
-        assert_eq!(due(900, 3, Some(1_000)), [true]);
+        assert_eq!(due(2_000, Some(1), None), [false; 0]);
+        assert_eq!(due(2_000, None, Some(1_000)), [false; 0], "between two steps nothing is expected");
+        assert_eq!(due(499, Some(2), Some(1_000)), [false; 0]);
+        assert_eq!(due(500, Some(2), Some(1_000)), [true]);
+        assert_eq!(due(900, Some(2), Some(1_000)), [false; 0]);
+        assert_eq!(due(900, Some(3), Some(1_000)), [true]);
     }
 
     #[test]

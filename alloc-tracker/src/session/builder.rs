@@ -120,7 +120,7 @@ impl SessionBuilder {
     fn watch_with_environment(&self, losses: &mut Vec<String>) -> Watch {
         let mut watch = self.watch.clone();
         let Ok(asked) = std::env::var(DUMP_AT) else { return watch };
-        for text in asked.split(',').filter(|text| !text.trim().is_empty()) {
+        for text in asked.split(',').map(str::trim).filter(|text| !text.is_empty()) {
             match size::parse(text) {
                 Some(bytes) => watch.threshold(bytes),
                 None => losses.push(format!("{DUMP_AT}: '{text}' is no size: write 1GiB, 512MiB or a number of bytes")),
