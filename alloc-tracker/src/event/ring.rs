@@ -52,9 +52,9 @@ pub struct Reader(());
 
 /// The right to read, unless somebody has it.
 pub fn reader() -> Option<Reader> {
-    let taken = READING.swap(true, Ordering::Acquire);
+    let taken = READING.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
     // Not `then_some`: a Reader that is made in vain would give back another thread's right when dropped.
-    (!taken).then(|| Reader(()))
+    taken.is_ok().then(|| Reader(()))
 }
 
 impl Drop for Reader {

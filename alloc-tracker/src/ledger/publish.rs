@@ -63,21 +63,27 @@ pub fn delta(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
         d: counts.requested_freed,
         e: counts.allocations | counts.frees << 24 | (counts.moved_in as u16 as u64) << 48,
     };
+    let directly = || totals::of(scope).add(counts);
     if scope == TRACKER {
-        return totals::of(scope).add(counts);
+        directly();
+    } else if fits {
+        send(slot, event, directly);
+    } else {
+        IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
+        directly();
+        IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
     }
-    // Under way until it is in the one or the other, so that `begin` finds in the totals what did not go to the ring.
-    IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
-    if !fits || !emit(slot, event) {
-        totals::of(scope).add(counts);
-    }
-    IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Publishes one block's event. `false` when nobody records, or when it would have to wait where it must not: the
 /// caller then counts the block in the totals.
 #[must_use]
-pub fn emit(slot: Option<&Slot>, mut event: Event) -> bool {
+pub fn emit(slot: Option<&Slot>, event: Event) -> bool {
+    send(slot, event, || ())
+}
+
+/// The same; where it gives `false`, it runs `otherwise` first, for whose end [`begin`] waits as well.
+fn send(slot: Option<&Slot>, mut event: Event, otherwise: impl FnOnce()) -> bool {
     IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
     let emitted = RECORDING.load(Ordering::SeqCst) && {
         let entered = slot.is_none_or(|slot| slot.in_ring.swap(1, Ordering::Relaxed) == 0);
@@ -92,6 +98,9 @@ pub fn emit(slot: Option<&Slot>, mut event: Event) -> bool {
         }
         entered
     };
+    if !emitted {
+        otherwise();
+    }
     IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
     emitted
 }

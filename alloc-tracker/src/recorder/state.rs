@@ -73,10 +73,9 @@ pub fn drain() {
     }
 }
 
-/// What a thread does that waits for a place in the ring: read, or let the one that reads go on.
+/// What a thread does that waits for a place in the ring: read, and let others go on: the one that reads, or the one that
+/// has claimed the next place and not written it yet.
 pub fn help() {
-    match ring::reader() {
-        Some(reader) => with(reader, |_| ()),
-        None => yield_now(),
-    }
+    drain();
+    yield_now();
 }
