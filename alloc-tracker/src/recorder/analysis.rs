@@ -61,7 +61,9 @@ impl Replay {
     }
 
     fn figures(&self) -> Vec<Figures> {
-        let mut kinds: [Vec<(&Group, Option<u32>, Option<u32>)>; 3] = Default::default();
+        // A group with its phase and layer.
+        type Row<'a> = (&'a Group, Option<u32>, Option<u32>);
+        let mut kinds: [Vec<Row>; 3] = Default::default();
         for group in self.groups.iter().filter(|group| group.high.usable > 0) {
             match group.key {
                 Key::Named(Dimension::Phase, phase) => kinds[0].push((group, Some(phase), None)),

@@ -31,8 +31,11 @@ pub const SESSION: Mode = Mode { name: "session", session: true, switch: None };
 /// Switched off, with a session, which then has nothing to tell.
 pub const OFF: Mode = Mode { name: "off", session: true, switch: Some("off") };
 
+/// Every block in order, with a session.
+pub const EXACT: Mode = Mode { name: "exact", session: true, switch: Some("exact") };
+
 /// All of them.
-pub const MODES: &[Mode] = &[ALONE, SESSION, OFF];
+pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT];
 
 impl Mode {
     /// Whether there is a timeline that tells of all allocations.
