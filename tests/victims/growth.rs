@@ -37,7 +37,7 @@ fn main() {
             // A cache by batch size: 16 sizes, each seen sooner or later, so that it grows ever more slowly, and stops.
             let _phase = phase!("forward");
             let _layer = layer!("conv1");
-            let size = if step > 40 { step % 16 } else { (random >> 33) as usize % 16 };
+            let size = if step > 24 { step % 16 } else { (random >> 33) as usize % 16 };
             cached[size].get_or_insert_with(|| block(MIB));
         }
         {

@@ -1,55 +1,87 @@
-//! Which phase was growing when: the nearest to "which phase was running" that a timeline can prove.
-//!
-//! A timeline does not say which phase was active at an instant, only which phase allocated what is live. Between two
-//! samples, the phase whose live bytes grew the most was certainly active in between. Spans in which nothing grew by a
-//! thousandth of the peak stay blank: a phase may be active there, but nothing shows it.
-use alloc_timeline::{NONE, Timeline};
+//! Growth: what survives from step to step, and whose it is.
+use alloc_timeline::{Category, Dimension, NONE, Scope, Timeline};
+use serde::Serialize;
 
-/// A span of time in which one phase grew the most.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Growth {
-    /// The phase.
+use crate::analysis::{Trend, trend};
+
+/// How one owner's bytes at the end of each step went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OwnerGrowth {
+    /// Phase.
     pub phase: String,
-    /// When the span begins.
-    pub start_ns: u64,
-    /// When it ends.
-    pub end_ns: u64,
+    /// Layer path.
+    pub layer: String,
+    /// Operator.
+    pub op: String,
+    /// What the blocks are for.
+    pub category: Category,
+    /// Whether they grow.
+    pub trend: Trend,
+    /// Live bytes at the end of each step.
+    pub live_bytes: Vec<u64>,
 }
 
-/// The spans, in order; neighbours of one phase are one span.
-pub fn growth(timeline: &Timeline) -> Vec<Growth> {
-    let series = &timeline.series;
-    let threshold = (timeline.peak.live_bytes / 1000).max(1);
-    let mut spans: Vec<Growth> = Vec::new();
-    for index in 1..series.time_ns.len() {
-        let grown = series
-            .by_phase
-            .iter()
-            .filter(|(name, _)| *name != NONE)
-            .map(|(name, column)| (column[index].saturating_sub(column[index - 1]), name))
-            .filter(|(bytes, _)| *bytes >= threshold)
-            .max();
-        let Some((_, phase)) = grown else { continue };
-        let (start_ns, end_ns) = (series.time_ns[index - 1], series.time_ns[index]);
-        match spans.last_mut() {
-            Some(last) if last.phase == *phase && last.end_ns == start_ns => last.end_ns = end_ns,
-            _ => spans.push(Growth { phase: phase.clone(), start_ns, end_ns }),
-        }
+impl OwnerGrowth {
+    /// What it held when the last step ended.
+    pub fn last_bytes(&self) -> u64 {
+        self.live_bytes.last().copied().unwrap_or(0)
     }
-    spans
+
+    /// The most specific name: the layer, else the operator, else the phase.
+    pub fn name(&self) -> &str {
+        [&self.layer, &self.op, &self.phase].into_iter().map(String::as_str).find(|name| *name != NONE).unwrap_or(NONE)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::fixture::tiny;
+/// What survives from step to step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StepGrowth {
+    /// The steps that are looked at.
+    pub steps: Vec<u64>,
+    /// All live bytes at the end of each.
+    pub live_bytes: Vec<u64>,
+    /// What all that grow become more by in a step.
+    pub bytes_per_step: i64,
+    /// Those whose bytes changed: those that grow first, the fastest before the others; then by what they held last.
+    pub owners: Vec<OwnerGrowth>,
+    /// What all others held at the end of each step; with the owners' it is all.
+    pub other_bytes: Vec<u64>,
+    /// Whether the others together grow.
+    pub others: Trend,
+}
 
-    #[test]
-    fn the_phase_that_grew_most_names_the_span() {
-        let spans = growth(&tiny());
-        let spans: Vec<(&str, u64, u64)> =
-            spans.iter().map(|span| (span.phase.as_str(), span.start_ns / 1000, span.end_ns / 1000)).collect();
-        // Parameters by 1.5 ms, activations by 2.5 and 3.5 ms, the gradient by 4.5 ms, nothing after.
-        assert_eq!(spans, [("init", 500, 1500), ("forward", 1500, 3500), ("backward", 3500, 4500)]);
-    }
+/// The growth of a run; `None` when nobody recorded it.
+pub fn step_growth(timeline: &Timeline) -> Option<StepGrowth> {
+    let growth = &timeline.analysis.as_ref()?.growth;
+    let nobody = Scope::default();
+    let mut owners: Vec<OwnerGrowth> = growth
+        .owners
+        .iter()
+        .map(|owner| {
+            let scope = timeline.scopes.get(owner.scope as usize).unwrap_or(&nobody);
+            let name = |dimension: Dimension| dimension.of(scope, owner.category).to_owned();
+            OwnerGrowth {
+                phase: name(Dimension::Phase),
+                layer: name(Dimension::Layer),
+                op: name(Dimension::Op),
+                category: owner.category,
+                trend: trend(&growth.steps, &owner.live_bytes),
+                live_bytes: owner.live_bytes.clone(),
+            }
+        })
+        .collect();
+    owners.sort_by_key(|owner| {
+        let rate = owner.trend.bytes_per_step();
+        (!owner.trend.is_growth(), std::cmp::Reverse((rate, owner.last_bytes())))
+    });
+    let others = trend(&growth.steps, &growth.other_bytes);
+    let rates = owners.iter().map(|owner| owner.trend.bytes_per_step());
+    Some(StepGrowth {
+        steps: growth.steps.clone(),
+        live_bytes: growth.live_bytes.clone(),
+        bytes_per_step: rates.chain([others.bytes_per_step()]).fold(0, i64::saturating_add),
+        owners,
+        other_bytes: growth.other_bytes.clone(),
+        others,
+    })
 }

@@ -1,7 +1,7 @@
 //! What lies along the axes: grid lines and labels, step boundaries, marks, and the strip of growing phases.
 use alloc_timeline::Dimension;
 
-use crate::analysis::growth;
+use crate::analysis::growing;
 use crate::model::{Run, size, time};
 use crate::view::palette::colour;
 use crate::view::scale::nice_times;
@@ -78,7 +78,7 @@ pub(super) fn marks(svg: &mut Svg, frame: &Frame, run: &Run) {
 
 /// Which phase grew when, with its own legend.
 pub(super) fn strip(svg: &mut Svg, frame: &Frame, run: &Run) {
-    let spans = growth(&run.timeline);
+    let spans = growing(&run.timeline);
     if spans.is_empty() {
         return;
     }
