@@ -112,3 +112,15 @@ fn switched_off() {
         assert_eq!(timeline.allocator.backend, name);
     }
 }
+
+/// `Over` for Rust and the tracker's own allocator for C: no session, and the program goes on.
+#[test]
+fn two_at_once_are_refused() {
+    let folder = folder();
+    let out = folder.path().join("two.timeline.json");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_victim-two-backends"));
+    let ran = run(command.arg(&out).env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_BACKEND"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "refused: std::alloc::System\nsum: 49995000\n");
+    assert!(!out.exists());
+}

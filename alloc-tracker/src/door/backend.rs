@@ -3,10 +3,11 @@
 //! only the hot lane knows jemalloc by name; it is closed where the answer is another.
 //!
 //! [`Over`](super::over::Over) brings an allocator of its own and asks nothing here.
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use super::{jemalloc, system};
 use crate::mode::environment;
+use crate::sys;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ static BACKEND: AtomicU8 = AtomicU8::new(0);
 const TRYING: u8 = 3;
 /// The name of the allocator that `Over` was first used with; a `fn() -> &'static str`, null when it was not.
 static OVER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+/// Whether `Over` is in use and counts its blocks.
+static OVER_COUNTS: AtomicBool = AtomicBool::new(false);
 
 /// Who answers in this process.
 #[inline]
@@ -55,15 +58,33 @@ pub fn settled() -> bool {
 /// Whether a small block of natural alignment is as large as jemalloc's table of classes says, for sure.
 #[inline]
 pub fn has_classes() -> bool {
-    backend() == Backend::Jemalloc && OVER.load(Ordering::Relaxed).is_null()
+    backend() == Backend::Jemalloc && !over_counts()
 }
 
-/// Notes that [`Over`](super::over::Over) is in use; `name` gives the name of the allocator under it.
+/// Notes that [`Over`](super::over::Over) is in use, and says whether it shall count its blocks; `name` gives the name of the
+/// allocator under it.
 #[inline]
-pub fn set_over(name: fn() -> &'static str) {
-    if OVER.load(Ordering::Relaxed).is_null() {
-        OVER.store(name as *mut (), Ordering::Relaxed);
+pub fn use_over(name: fn() -> &'static str) -> bool {
+    if OVER.load(Ordering::Acquire).is_null() {
+        first_use_of_over(name);
     }
+    over_counts()
+}
+
+/// Where C's door is open as well it may be asked for the very same blocks, and counts them already.
+#[cold]
+fn first_use_of_over(name: fn() -> &'static str) {
+    // SAFETY: the name is a C string; RTLD_DEFAULT asks for the definition that the process's calls reach.
+    let malloc = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) };
+    let own = sys::object_of(first_use_of_over as *const _);
+    OVER_COUNTS.store(own == 0 || sys::object_of(malloc) != own, Ordering::Relaxed);
+    OVER.store(name as *mut (), Ordering::Release);
+}
+
+/// Whether [`Over`](super::over::Over) is in use and counts its blocks.
+#[inline]
+pub fn over_counts() -> bool {
+    OVER_COUNTS.load(Ordering::Relaxed)
 }
 
 /// The name of the allocator under [`Over`](super::over::Over), if that is in use.
@@ -102,7 +123,7 @@ pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
 /// # Safety
 /// `block` must be live and of this backend, or of [`Over`](super::over::Over)'s: such a block has what was requested.
 pub unsafe fn usable(block: *const u8, requested: usize) -> usize {
-    if !OVER.load(Ordering::Relaxed).is_null() {
+    if over_counts() {
         return requested;
     }
     // SAFETY: as the caller promises.

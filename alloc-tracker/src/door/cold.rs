@@ -205,7 +205,7 @@ pub fn find(block: *const u8) -> Option<(Place, Tag)> {
     // SAFETY: a tagged block is live (tags are cleared before the block goes back) and of this backend.
     let usable = |requested| unsafe { backend::usable(block, requested) };
     let (requested, usable, identified) = match found {
-        block::Tag::Tiny(tiny) if backend::over().is_some() => (tiny.requested, tiny.requested, false),
+        block::Tag::Tiny(tiny) if backend::over_counts() => (tiny.requested, tiny.requested, false),
         block::Tag::Tiny(tiny) => (tiny.requested, tiny.usable, false),
         block::Tag::Plain(_, requested) => (requested, usable(requested), false),
         block::Tag::Wide(_, requested, identified) => (requested, usable(requested), identified),

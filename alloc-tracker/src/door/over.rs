@@ -6,7 +6,8 @@ use crate::mode::{Mode, mode};
 
 /// The tracking allocator over any other: for programs whose allocations are all Rust's, which leave `alloc-interpose` out.
 ///
-/// A `GlobalAlloc` does not tell how much it set aside for a block: usable bytes are the requested ones here.
+/// A `GlobalAlloc` does not tell how much it set aside for a block: usable bytes are the requested ones here. Where
+/// `alloc-interpose` is linked all the same nothing is counted here, and no session starts.
 ///
 /// ```
 /// use std::alloc::System; // or mimalloc::MiMalloc, or your own
@@ -40,39 +41,40 @@ fn whole(layout: Layout) -> Layout {
 }
 
 impl<A: GlobalAlloc> Over<A> {
-    fn counted(&self, block: *mut u8, requested: usize) -> *mut u8 {
-        cold::count_new(block, [requested; 2]);
-        block
+    /// Whether blocks are tagged and counted; the answer is the same for the process's whole life.
+    fn counts() -> bool {
+        backend::use_over(std::any::type_name::<A>) && mode() != Mode::Off
     }
 }
 
+fn counted(block: *mut u8, requested: usize) -> *mut u8 {
+    cold::count_new(block, [requested; 2]);
+    block
+}
+
 // SAFETY: blocks are `inner`'s, made, resized and freed with the same layout each time (`whole` of the caller's, or that
-// itself where the mode, which never changes, is off); `inner` keeps a GlobalAlloc's promises; no method unwinds.
+// itself where nothing is counted); `inner` keeps a GlobalAlloc's promises; no method unwinds.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Over<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        backend::set_over(std::any::type_name::<A>);
-        // SAFETY: the caller's promise, passed on: the size is not 0, rounded or not.
-        unsafe {
-            match mode() {
-                Mode::Off => self.inner.alloc(layout),
-                _ => self.counted(self.inner.alloc(whole(layout)), layout.size()),
-            }
+        if !Self::counts() {
+            // SAFETY: the caller's promise, passed on.
+            return unsafe { self.inner.alloc(layout) };
         }
+        // SAFETY: the same: a size that is not 0 stays so when it is rounded.
+        counted(unsafe { self.inner.alloc(whole(layout)) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        backend::set_over(std::any::type_name::<A>);
-        // SAFETY: as for `alloc`.
-        unsafe {
-            match mode() {
-                Mode::Off => self.inner.alloc_zeroed(layout),
-                _ => self.counted(self.inner.alloc_zeroed(whole(layout)), layout.size()),
-            }
+        if !Self::counts() {
+            // SAFETY: as for `alloc`.
+            return unsafe { self.inner.alloc_zeroed(layout) };
         }
+        // SAFETY: as for `alloc`.
+        counted(unsafe { self.inner.alloc_zeroed(whole(layout)) }, layout.size())
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if mode() == Mode::Off {
+        if !Self::counts() {
             // SAFETY: the caller gives back a live block of this layout.
             return unsafe { self.inner.dealloc(block, layout) };
         }
@@ -82,13 +84,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Over<A> {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if mode() == Mode::Off {
+        if !Self::counts() {
             // SAFETY: the caller gives a live block of this layout and a size that is not 0.
             return unsafe { self.inner.realloc(block, layout, size) };
         }
         // SAFETY: the caller promises that the new size makes a layout with the old alignment.
         let wanted = whole(unsafe { Layout::from_size_align_unchecked(size, layout.align()) }).size();
-        // SAFETY: the same, and `inner` made the block with `whole` of the layout.
+        // SAFETY: the block is live, and `inner` made it with `whole` of the layout.
         let really = |block| unsafe { self.inner.realloc(block, whole(layout), wanted) };
         match cold::find(block) {
             Some(tagged) => resize::recount(block, tagged, size, really, |_| size),

@@ -12,6 +12,8 @@ mod glibc {
     use std::ptr;
     use std::sync::atomic::{AtomicPtr, Ordering};
 
+    use crate::sys::object_of;
+
     unsafe extern "C" {
         fn __libc_malloc(size: usize) -> *mut c_void;
         fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
@@ -41,14 +43,6 @@ mod glibc {
         }
         USABLE.store(found, Ordering::Relaxed);
         !found.is_null() && object_of(found) == object_of(__libc_malloc as *const c_void)
-    }
-
-    /// Where the object that holds `address` is loaded; 0 for none.
-    fn object_of(address: *const c_void) -> usize {
-        // SAFETY: Dl_info is plain data for which zeroes are a value.
-        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-        // SAFETY: dladdr accepts every address; `info` is valid for writing.
-        if unsafe { libc::dladdr(address, &mut info) } == 0 { 0 } else { info.dli_fbase.addr() }
     }
 
     /// Any size; null and ENOMEM when there is no memory.

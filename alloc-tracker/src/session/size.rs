@@ -17,6 +17,7 @@ pub fn parse(text: &str) -> Option<u64> {
     };
     match number.parse::<u64>() {
         Ok(whole) => whole.checked_mul(factor),
+        Err(_) if !number.contains('.') => None,
         Err(_) => number.parse::<f64>().ok().map(|part| (part * factor as f64) as u64),
     }
 }

@@ -8,5 +8,5 @@ mod thread;
 
 pub use clock::{later_ns, now_ns, unix_ns};
 pub use map::{map_zeroed, mappings, refused, unmap};
-pub use next::{next_free, next_realloc};
+pub use next::{next_free, next_realloc, object_of};
 pub use thread::Thread;

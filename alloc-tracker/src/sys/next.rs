@@ -16,6 +16,14 @@ fn next(name: &CStr, known: &AtomicPtr<c_void>) -> *mut c_void {
     found
 }
 
+/// Where the object that holds `address` is loaded; 0 for none.
+pub fn object_of(address: *const c_void) -> usize {
+    // SAFETY: Dl_info is plain data for which zeroes are a value.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr accepts every address; `info` is valid for writing.
+    if unsafe { libc::dladdr(address, &mut info) } == 0 { 0 } else { info.dli_fbase.addr() }
+}
+
 /// Frees a block of the next allocator. Without one the block is left alone.
 ///
 /// # Safety
