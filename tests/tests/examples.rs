@@ -166,3 +166,37 @@ fn lstm_backward_has_the_layers_names() {
     }
     assert!(ops.iter().all(|(layer, op)| !layer.is_empty() || op.is_empty()), "no operator without a layer: {ops:?}");
 }
+
+/// Live bytes at the end of each step, and what each scope's part of them grew by from one step to another.
+fn grown(arguments: &[&str], from: usize) -> (Vec<u64>, Vec<(Scope, i64)>) {
+    let folder = folder();
+    let out = folder.path().join("run.timeline.json");
+    let ran = run(command("examples/varying_batches").arg(&out).args(arguments));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let timeline = alloc_timeline::load(&out).expect("a timeline");
+    let growth = timeline.analysis.expect("an analysis").growth;
+    let part = |bytes: &[u64]| bytes[bytes.len() - 1] as i64 - bytes[from] as i64;
+    let owners =
+        growth.owners.iter().map(|owner| (timeline.scopes[owner.scope as usize].clone(), part(&owner.live_bytes)));
+    (growth.live_bytes.clone(), owners.filter(|(_, bytes)| *bytes != 0).collect())
+}
+
+/// oneDNN keeps compiled code for each new shape (pytorch issue 32596): convolutions keep more after every batch of
+/// a new size, and nobody else does. With one size nothing grows, to the byte.
+#[test]
+fn batches_of_ever_new_sizes_fill_a_cache() {
+    let (live, owners) = grown(&["24"], 9);
+    assert!(live.windows(2).skip(1).all(|steps| steps[1] > steps[0]), "{live:?}");
+    let total = live[live.len() - 1] as i64 - live[9] as i64;
+    let convolutions: i64 = owners
+        .iter()
+        .filter(|(scope, _)| scope.phase == "infer" && scope.op.contains("conv"))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    // Of all that is kept the convolutions keep nearly everything; the C library keeps a little beside.
+    assert!(convolutions > total * 99 / 100, "{convolutions} of {total}: {owners:?}");
+    assert!(convolutions / 14 > 50_000, "bytes a step: {}", convolutions / 14);
+
+    let (live, owners) = grown(&["24", "fixed"], 9);
+    assert_eq!((live[9], &owners[..]), (live[live.len() - 1], &[][..]));
+}
