@@ -32,6 +32,14 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Show the account of the resident set
     Reconcile(FileArgs),
+    /// Tell each phase's and layer's peak, what was retained and what passed, its largest block, and who freed its blocks
+    Owners(TableArgs),
+    /// Tell what becomes more from step to step, since when and how fast
+    Growth(TableArgs),
+    /// Tell whose memory was live at exit, what grew with every step first
+    Leaks(TableArgs),
+    /// Tell how large blocks were and how long they lived
+    Lifetimes(FileArgs),
     /// Write a timeline in the format of another tool
     Export(ExportArgs),
     /// Make a timeline from the log of a process that did not finish
@@ -90,6 +98,18 @@ pub(super) struct FileArgs {
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct TableArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
 }
 
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,11 @@ mod check;
 mod compare;
 mod draw;
 mod export;
+mod growth;
+mod leaks;
+mod lifetimes;
 mod output;
+mod owners;
 mod reconcile;
 mod recover;
 mod report;
@@ -58,6 +62,10 @@ fn run(args: Args) -> Result<Outcome> {
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Reconcile(args)) => reconcile::run(&args),
+        Some(Command::Owners(args)) => owners::run(&args),
+        Some(Command::Growth(args)) => growth::run(&args),
+        Some(Command::Leaks(args)) => leaks::run(&args),
+        Some(Command::Lifetimes(args)) => lifetimes::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Recover(args)) => recover::run(&args),
     }

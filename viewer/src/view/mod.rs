@@ -3,6 +3,9 @@
 mod chart;
 mod compare_text;
 mod flame;
+mod growth_text;
+mod lifetimes_text;
+mod owners_text;
 mod palette;
 mod reconcile_text;
 pub mod report;
@@ -11,13 +14,18 @@ mod summary_text;
 mod svg;
 mod table;
 mod timeline;
+mod trend_text;
 
 pub use chart::{Terminal, chart};
 pub use compare_text::{compare_text, verdicts};
 pub use flame::{Order, flame, folded};
+pub use growth_text::{growth_text, leaks_text};
+pub use lifetimes_text::lifetimes_text;
+pub use owners_text::owners_text;
 pub use palette::{Rgb, colour};
 pub use reconcile_text::reconcile_text;
 pub use scale::{Scale, nice_times};
 pub use summary_text::{facts, losses, summary_text};
 pub use table::top_table;
 pub use timeline::timeline_svg;
+pub use trend_text::{growers, sparkline};

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::model::{Run, exact, share, size};
 use crate::view::flame::{Order, flame};
-use crate::view::report::tables;
+use crate::view::report::{fates, tables};
 use crate::view::summary_text::{facts, losses};
 use crate::view::timeline::timeline_svg;
 
@@ -47,6 +47,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Orde
             (tables::lanes(run))
             @if !run.timeline.steps.is_empty() { h3 { "Steps" } (tables::steps(run)) }
             @if !run.timeline.high_waters.is_empty() { h3 { "Each one's own peak" } (tables::high_waters(run)) }
+            (fates::section(run))
             h3 { "Alive at exit" }
             @let alive = run.timeline.at_exit.snapshot.live_bytes;
             p { (exact(alive)) " bytes (" (size(alive)) ") were still live when the session ended." }

@@ -12,7 +12,7 @@ const MOST_ROWS: usize = 10;
 const MOST_STEPS: usize = 12;
 
 /// A bar from `from` to `from + bytes` of `whole`.
-fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
+pub(super) fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
     let percent = |part: u64| part as f64 * 100.0 / whole.max(1) as f64;
     html! {
         td.track aria-hidden="true" {
