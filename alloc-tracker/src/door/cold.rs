@@ -10,7 +10,7 @@ use crate::sys::{self, next_free};
 use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
 use crate::tag::scope::{OTHER_SCOPES, ScopeId, TRACKER};
-use crate::tag::shadow::{self, Place, TINY};
+use crate::tag::shadow::{self, LARGE_MIN, Place, TINY};
 use crate::tag::tiny;
 use std::sync::atomic::Ordering;
 
@@ -148,7 +148,8 @@ fn write(block: *mut u8, scope: ScopeId, sizes: [usize; 2], shape: Shape, identi
     if shape == Shape::Plain && backend::has_classes() {
         return shadow::store_plain(block.addr(), scope, requested);
     }
-    let Some(place) = shadow::find_or_map(block.addr()) else { return false };
+    let place = if shape == Shape::Wide { wide_place(block, sizes[0]) } else { shadow::find_or_map(block.addr()) };
+    let Some(place) = place else { return false };
     match shape {
         Shape::Tiny => place.store(0, TINY | tiny_tag(scope, sizes)),
         // In the fine layer, whatever its size: other allocators put short blocks and long ones side by side.
@@ -156,6 +157,13 @@ fn write(block: *mut u8, scope: ScopeId, sizes: [usize; 2], shape: Shape, identi
         Shape::Wide => place.store_wide(scope, requested, identified),
     }
     true
+}
+
+/// Where a wide tag of a block of `usable` bytes stands. `None` when the kernel gives no memory for it.
+pub fn wide_place(block: *const u8, usable: usize) -> Option<Place> {
+    // Other allocators put large blocks and small ones into one page.
+    let large = usable >= LARGE_MIN && backend::has_classes();
+    if large { shadow::find_or_map_large(block.addr()) } else { shadow::find_or_map(block.addr()) }
 }
 
 /// Tags a block that was resized and that the recorder knows; `announce` tells it, and whether it took that in. `false`

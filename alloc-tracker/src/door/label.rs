@@ -12,7 +12,7 @@ use crate::mode::{Mode, mode};
 use crate::scope::as_tracker;
 use crate::tag::block;
 use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
-use crate::tag::shadow::{self, Place};
+use crate::tag::shadow::Place;
 
 /// The tag of the live block that starts at `block`; `None` for addresses that no tracked block starts at.
 fn find(block: *const u8) -> Option<(Place, Tag)> {
@@ -53,7 +53,6 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
     if !tag.identified && !promote(slot, place, block, &tag) {
         return false;
     }
-    let Some(place) = shadow::find(block.addr()) else { return false };
     let number = Category::ALL.iter().position(|&known| known == category).unwrap_or_default();
     let (a, b) = (block.addr() as u64, number as u64);
     let parts = scope::parts(tag.scope);
@@ -61,7 +60,10 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
     if parts.layer == 0 && layer != 0 {
         let intern = || scope::scope(Parts { layer, ..parts });
         owner = slot.map_or_else(intern, |slot| as_tracker(slot, intern));
-        place.store_wide(owner, tag.requested, true);
+        // Promoted or not, the tag is a wide one now.
+        if let Some((place, _)) = block::find(block.addr()) {
+            place.store_wide(owner, tag.requested, true);
+        }
     }
     publish::emit(slot, Event { kind: Kind::Labelled, scope: owner, a, b, ..Event::default() })
 }
@@ -71,7 +73,7 @@ fn promote(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) -> bool
     if tag.usable < WIDE_MIN || tag.scope == TRACKER {
         return false;
     }
-    let Some(wide) = shadow::find_or_map(block.addr()) else { return false };
+    let Some(wide) = cold::wide_place(block, tag.usable) else { return false };
     if tag.ordered() {
         // It is in order already; from now on the recorder knows it by its address, if it did not before.
         let token = publish::token();

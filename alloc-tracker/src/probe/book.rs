@@ -95,7 +95,7 @@ fn untouched(mapping: &Mapping, pagemap: &Pagemap) -> u64 {
                 if let Some(bytes) = shadow::large(&entries[offset..])
                     && bytes >= LARGE_BLOCK
                 {
-                    let start = address + offset * 16;
+                    let start = address + offset * shadow::LARGE_GRANULE;
                     let end = (start + bytes).min(mapping.end);
                     untouched += ((end - start) as u64).saturating_sub(pagemap.resident(start, end));
                 }

@@ -31,6 +31,11 @@ pub fn find(address: usize) -> Option<(Place, Tag)> {
     {
         return Some((place, Tag::Plain(tag - 1, requested)));
     }
+    if let Some(place) = shadow::find_large(address)
+        && let Some((scope, requested, identified)) = place.load_wide()
+    {
+        return Some((place, Tag::Wide(scope, requested, identified)));
+    }
     let place = shadow::find(address)?;
     let first = place.load(0);
     let tag = match place.load_wide() {

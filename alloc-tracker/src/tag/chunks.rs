@@ -11,7 +11,7 @@
 //!                          ever ours.
 //! ```
 //!
-//! A granule of layer 0 is 16 bytes, and that of each further layer four times as long. A chunk's entries are reserved at
+//! A granule of layer 0 is 2^`FIRST` bytes, and that of each further layer four times as long. A chunk's entries are reserved at
 //! once and resident where touched. They are never given back.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
@@ -25,22 +25,20 @@ const CHUNK_COUNT: usize = 1 << (ADDRESS_BITS - CHUNK_SHIFT);
 const SPARE: usize = 4096 / size_of::<AtomicU16>();
 
 /// See the module.
-pub struct Chunks<const LAYERS: usize> {
+pub struct Chunks<const LAYERS: usize, const FIRST: usize> {
     origins: [[AtomicPtr<AtomicU16>; LAYERS]; CHUNK_COUNT],
 }
 
 /// How far an address is shifted to give the number of its granule.
 #[inline(always)]
-const fn shift(layer: usize) -> usize {
-    4 + 2 * layer
+const fn shift(first: usize, layer: usize) -> usize {
+    first + 2 * layer
 }
 
-/// Entries of a layer in one chunk.
-const fn entries(layer: usize) -> usize {
-    (1 << CHUNK_SHIFT >> shift(layer)) + SPARE
-}
+impl<const LAYERS: usize, const FIRST: usize> Chunks<LAYERS, FIRST> {
+    /// Bytes of a granule of layer 0.
+    pub const GRANULE: usize = 1 << FIRST;
 
-impl<const LAYERS: usize> Chunks<LAYERS> {
     #[allow(clippy::new_without_default, reason = "const, for statics")]
     pub const fn new() -> Self {
         Chunks { origins: [const { [const { AtomicPtr::new(ptr::null_mut()) }; LAYERS] }; CHUNK_COUNT] }
@@ -69,7 +67,7 @@ impl<const LAYERS: usize> Chunks<LAYERS> {
     #[inline(always)]
     fn entry(origin: &AtomicPtr<AtomicU16>, address: usize, layer: usize) -> Option<*mut AtomicU16> {
         let origin = origin.load(Ordering::Acquire);
-        (!origin.is_null()).then(|| origin.wrapping_add(address >> shift(layer)))
+        (!origin.is_null()).then(|| origin.wrapping_add(address >> shift(FIRST, layer)))
     }
 
     /// The entry of `address`'s granule in `layer`, mapping its chunk when it is not there yet. `None` when the kernel
@@ -82,12 +80,12 @@ impl<const LAYERS: usize> Chunks<LAYERS> {
     fn map(&self, address: usize, layer: usize) -> Option<*mut AtomicU16> {
         let number = address >> CHUNK_SHIFT;
         let origin = &self.origins.get(number)?[layer];
-        let bytes = entries(layer) * size_of::<AtomicU16>();
+        let bytes = ((1 << CHUNK_SHIFT >> shift(FIRST, layer)) + SPARE) * size_of::<AtomicU16>();
         let fresh = sys::map_zeroed(bytes).cast::<AtomicU16>();
         if fresh.is_null() {
             return None;
         }
-        let start = fresh.wrapping_sub((number << CHUNK_SHIFT) >> shift(layer));
+        let start = fresh.wrapping_sub((number << CHUNK_SHIFT) >> shift(FIRST, layer));
         // An origin of null would say that nothing is mapped; no kernel maps there of its own choice.
         if start.is_null()
             || origin.compare_exchange(ptr::null_mut(), start, Ordering::AcqRel, Ordering::Acquire).is_err()
@@ -107,7 +105,7 @@ impl<const LAYERS: usize> Chunks<LAYERS> {
             let entries = self.find(from, 0)?;
             // SAFETY: `from` and `to` lie in this chunk, which has an entry for each of its granules and is never
             // unmapped; entries are atomics, so that others may write to them meanwhile.
-            Some((from, unsafe { std::slice::from_raw_parts(entries, (to - from) >> shift(0)) }))
+            Some((from, unsafe { std::slice::from_raw_parts(entries, (to - from) >> FIRST) }))
         })
     }
 

@@ -1,5 +1,6 @@
 //! The shadow map: from an address to the block's tag, in small entries for granules of the heap.
 //!
+//! Large blocks (16 KiB and more) have their tags in a layer with an entry for every 4 KiB, so that a block costs a few bytes.
 //! Plain blocks of more than [`SHORT_MAX`] requested bytes, which are at least 128 bytes long, have their tags in a layer of
 //! their own with an entry for every 64 bytes; all others in one with an entry for every 16. What costs time is how many
 //! cache lines the tags fill. (jemalloc keeps blocks of one size together, so that no granule of 64 bytes is shared.)
@@ -40,10 +41,14 @@ const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks ar
 const SHORT_MAX: usize = 112;
 
 /// The entries of blocks whose address is a multiple of 16, in two layers.
-static EVEN: Chunks<2> = Chunks::new();
+static EVEN: Chunks<2, 4> = Chunks::new();
 /// Those of 8-byte blocks on the other half of a granule.
-static ODD: Chunks<1> = Chunks::new();
-/// The layer of all blocks but long plain ones.
+static ODD: Chunks<1, 4> = Chunks::new();
+/// Those of large blocks over jemalloc, which have their pages to themselves.
+static PAGES: Chunks<1, 12> = Chunks::new();
+/// The smallest block with an entry in [`PAGES`]: it has four, and the fifth of a block of 4 GiB.
+pub const LARGE_MIN: usize = 16 * 1024;
+/// The layer of all blocks but long plain ones and large ones.
 const FINE: usize = 0;
 const COARSE: usize = 1;
 
@@ -179,6 +184,17 @@ pub fn find_coarse(address: usize) -> Option<Place> {
     if address & 8 == 0 { EVEN.find(address, COARSE) } else { None }.map(Place)
 }
 
+/// The entries of the large block at `address`.
+#[inline(always)]
+pub fn find_large(address: usize) -> Option<Place> {
+    if address & 15 == 0 { PAGES.find(address, 0) } else { None }.map(Place)
+}
+
+/// The same, mapping them when they are not there yet. `None` when the kernel gives no memory.
+pub fn find_or_map_large(address: usize) -> Option<Place> {
+    PAGES.find_or_map(address, 0).map(Place)
+}
+
 /// [`find`], mapping the entries when they are not there yet. `None` when the kernel gives no memory.
 pub fn find_or_map(address: usize) -> Option<Place> {
     if address & 8 == 0 { EVEN.find_or_map(address, FINE) } else { ODD.find_or_map(address, 0) }.map(Place)
@@ -198,11 +214,14 @@ pub fn store_plain(address: usize, scope: ScopeId, requested: usize) -> bool {
     }
 }
 
-/// The entries of the addresses `start..end`, in pieces that lie together, with the address of the first of each.
-/// Blocks of 8 bytes on the odd half of a granule are left out.
+/// The entries of large blocks at the addresses `start..end`, in pieces that lie together, with the address of the first
+/// of each; there is one for every [`LARGE_GRANULE`] bytes.
 pub fn entries(start: usize, end: usize) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
-    EVEN.entries(start, end)
+    PAGES.entries(start, end)
 }
+
+/// Bytes of heap for each entry that [`entries`] gives.
+pub const LARGE_GRANULE: usize = Chunks::<1, 12>::GRANULE;
 
 /// Requested bytes of the wide block that an entry and those after it tell of; `None` when they tell of none. Reads
 /// tags that other threads may be changing: good for a census, not for the block itself.
@@ -212,8 +231,8 @@ pub fn large(entries: &[AtomicU16]) -> Option<usize> {
 }
 
 /// The addresses that the tables of chunks occupy.
-pub fn ranges() -> [(usize, usize); 2] {
-    [EVEN.range(), ODD.range()]
+pub fn ranges() -> [(usize, usize); 3] {
+    [EVEN.range(), ODD.range(), PAGES.range()]
 }
 
 #[cfg(test)]

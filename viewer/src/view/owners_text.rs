@@ -43,22 +43,13 @@ fn four(figures: &Figures) -> [String; 5] {
 }
 
 fn phases(analysis: &Analysis, most: usize) -> String {
-    let mut table = table(&[
-        "phase",
-        ">peak",
-        ">retained",
-        "at end of",
-        ">transient",
-        ">largest block",
-        ">at",
-        ">process then",
-        "mostly",
-    ]);
+    let mut own = table(&["phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
+    let mut then = table(&["phase", ">at its peak", ">process", "of which most"]);
     for figures in figures(analysis, Kind::Phase).into_iter().take(most) {
-        let then = [time(figures.peak_ns), size(figures.process_bytes), mostly(figures)];
-        table.add_row([name(&figures.phase)].into_iter().chain(four(figures)).chain(then));
+        own.add_row([name(&figures.phase)].into_iter().chain(four(figures)));
+        then.add_row([name(&figures.phase), time(figures.peak_ns), size(figures.process_bytes), mostly(figures)]);
     }
-    text(&table)
+    format!("{}\nWhat was alive at each phase's peak\n{}", text(&own), text(&then))
 }
 
 /// The two largest categories of what was alive then.
