@@ -22,6 +22,8 @@ pub(crate) mod output;
 mod ownership;
 mod replay;
 pub(crate) mod state;
+#[cfg(test)]
+mod tests;
 pub(crate) mod thread;
 pub(crate) mod watch;
 
