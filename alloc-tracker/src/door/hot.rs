@@ -90,10 +90,10 @@ pub unsafe fn release(block: *mut u8) {
     let lane = pool::lane();
     // SAFETY: the block's address is one that the kernel gave; null has no place.
     if let Some(place) = unsafe { shadow::find_any_plain(block.addr()) }
-        && lane.frees(place.load(0))
+        && lane.frees(place.tag())
     {
-        let size = usize::from(place.load(1));
-        place.clear_plain();
+        let size = place.requested();
+        place.clear();
         // SAFETY: the lane gathers the frees of this block's scope, and its tag tells its size.
         return unsafe { count_and_free(lane, block, size) };
     }

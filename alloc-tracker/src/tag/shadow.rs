@@ -167,15 +167,43 @@ pub unsafe fn find_plain(address: usize, requested: usize) -> Option<Place> {
     unsafe { EVEN.find_block(address, layer_of(requested)) }.map(Place)
 }
 
-/// The entries of the block at `address`, if it is plain: where nothing is in the coarse layer, those in the fine one.
+/// The entries in both layers for a block at `address`: if it is plain, one of them has its tag, and the other nothing.
+#[derive(Clone, Copy)]
+pub struct AnyPlain {
+    fine: Place,
+    coarse: Place,
+}
+
+impl AnyPlain {
+    /// The tag. Neither layer waits for the other.
+    #[inline(always)]
+    pub fn tag(self) -> u16 {
+        self.fine.load(0) | self.coarse.load(0)
+    }
+
+    /// The requested bytes of a plain block. (The entry after the tag in the other layer may be the next block's tag.)
+    #[inline(always)]
+    pub fn requested(self) -> usize {
+        let [fine, coarse] = [self.fine.load(1), self.coarse.load(1)];
+        usize::from(select_unpredictable(self.coarse.load(0) != 0, coarse, fine))
+    }
+
+    /// Takes a plain block's tag off.
+    #[inline(always)]
+    pub fn clear(self) {
+        select_unpredictable(self.coarse.load(0) != 0, self.coarse, self.fine).clear_plain();
+    }
+}
+
+/// See [`AnyPlain`].
 ///
 /// # Safety
 /// As for [`find_fine`].
 #[inline(always)]
-pub unsafe fn find_any_plain(address: usize) -> Option<Place> {
+pub unsafe fn find_any_plain(address: usize) -> Option<AnyPlain> {
     // SAFETY: as the caller promises.
     let [fine, coarse] = unsafe { [EVEN.find_block(address, FINE)?, EVEN.find_block(address, COARSE)?] }.map(Place);
-    Some(select_unpredictable(coarse.load(0) != 0, coarse, fine))
+    Some(AnyPlain { fine, coarse })
 }
 
 /// The entries in the coarse layer of the block at `address`.
