@@ -1,7 +1,6 @@
 //! The ownership matrix: which bytes were allocated in one place and freed in another. A place is a layer in a phase.
-use std::collections::HashMap;
-
 use alloc_timeline::{Category, Fate, Flow, Place, Sums};
+use rustc_hash::FxHashMap;
 
 use super::account::Amount;
 
@@ -24,9 +23,9 @@ pub struct Way {
 /// The blocks known by address that were freed.
 #[derive(Debug, Default)]
 pub struct Flows {
-    ways: HashMap<Way, Amount>,
+    ways: FxHashMap<Way, Amount>,
     /// What found no room in `ways`.
-    rest: HashMap<(Fate, Category), Amount>,
+    rest: FxHashMap<(Fate, Category), Amount>,
 }
 
 impl Flows {
@@ -44,7 +43,7 @@ impl Flows {
 
     /// As the file has them, together with what is `held`: the biggest of each fate, and the rest by category.
     pub fn table(&self, held: impl IntoIterator<Item = (Way, Amount)>, place: impl Fn(u32) -> Place) -> Vec<Flow> {
-        let mut ways: HashMap<Way, Amount> = self.ways.clone();
+        let mut ways: FxHashMap<Way, Amount> = self.ways.clone();
         for (way, amount) in held {
             ways.entry(way).or_default().add(amount);
         }

@@ -1,7 +1,6 @@
 //! Replays the events: which blocks live, who owns them, what was the most.
-use std::collections::HashMap;
-
 use alloc_timeline::{Category, Dimension, Fate, Record};
+use rustc_hash::FxHashMap;
 
 use super::account::{Account, Amount, HighWater, RequestedHigh, SPANS, Span};
 use super::group::{Alive, Group, High, Key};
@@ -35,15 +34,15 @@ struct Block {
 #[derive(Debug, Default)]
 pub struct Replay {
     pub(super) accounts: Vec<Account>,
-    index: HashMap<(ScopeId, Category), u32>,
+    index: FxHashMap<(ScopeId, Category), u32>,
     pub(super) groups: Vec<Group>,
-    group_index: HashMap<Key, u32>,
+    group_index: FxHashMap<Key, u32>,
     /// The phases in the order in which they were seen, and how often each has been left.
     pub(super) phases: Vec<(NameId, u64)>,
     /// The layer in a phase that each scope is of.
     cells: Vec<Option<u32>>,
-    blocks: HashMap<u64, Block>,
-    moving: HashMap<u64, Block>,
+    blocks: FxHashMap<u64, Block>,
+    moving: FxHashMap<u64, Block>,
     pub(super) known: Known,
     pub(super) live: i64,
     pub(super) alive: Alive,
@@ -87,7 +86,7 @@ impl Replay {
     /// goes to the scope's base category: at the beginning what was allocated before, at the end what threads have not
     /// published, or published past the ring.
     pub fn square(&mut self, counts: impl Fn(ScopeId) -> Counts, number: u64, time_ns: u64) {
-        let mut held: HashMap<ScopeId, Amount> = HashMap::new();
+        let mut held: FxHashMap<ScopeId, Amount> = FxHashMap::default();
         for account in &self.accounts {
             held.entry(account.scope).or_default().add(account.live());
         }
