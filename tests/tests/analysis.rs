@@ -82,6 +82,20 @@ fn the_four_figures() {
     assert_eq!(figures(Some("data"), None).largest_block_bytes, 60 * PAGE);
 }
 
+/// The own peak of the layer, and that of the third step, which has 170 pages of it and no other block to speak of.
+#[test]
+fn peaks_are_told_in_requested_bytes_as_well() {
+    let water = FATES.high_waters.iter().find(|water| water.name == "conv1").expect("its own peak");
+    assert_eq!((water.live_bytes, water.requested_bytes), (170 * PAGE, Some(170 * PAGE)));
+    let step = FATES.steps.last().expect("three steps");
+    let rounding = step.live_bytes - step.requested_bytes.expect("requested");
+    assert!(rounding < PAGE, "{rounding} bytes of rounding in the small blocks of the runtime and main");
+    let end = step.end_live_bytes - step.end_requested_bytes.expect("requested");
+    assert_eq!(end, rounding, "the same small blocks");
+    let totals = &FATES.totals;
+    assert!(totals.requested_bytes.expect("requested") <= totals.allocated_bytes);
+}
+
 /// 50 pages are 204,800 bytes and 100 pages 409,600; nothing else in this program is between 128 and 512 KiB but the
 /// block of 40 pages.
 #[test]

@@ -153,6 +153,15 @@ fn the_page_has_them_as_well() {
     }
 }
 
+#[test]
+fn what_grows_is_said_without_being_asked() {
+    let folder = Folder::new();
+    let file = folder.store("stem-train.timeline.json", &run());
+    let line = "Grows from step to step\n  data: +4.0 MiB a step since step 12\n";
+    assert!(viewer(&[&file]).out.contains(line));
+    assert!(viewer(&["summary", &file]).out.contains(line));
+}
+
 /// A timeline of a recorder that did not look is no error.
 #[test]
 fn what_was_not_recorded_is_said() {

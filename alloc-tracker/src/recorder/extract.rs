@@ -82,12 +82,23 @@ impl Replay {
     pub fn step_record(&self, index: u64, start_ns: u64, end_ns: u64) -> Step {
         let high = &self.highs[Span::Step as usize];
         let mut by_category = BTreeMap::new();
-        for row in self.rows(|account| account.at(Span::Step, high)) {
+        let rows = self.rows(|account| account.at(Span::Step, high));
+        for row in &rows {
             *by_category.entry(row.category.name().to_owned()).or_default() += row.usable_bytes;
         }
-        let end_live_bytes = self.rows(Account::live).iter().map(|row| row.usable_bytes).sum();
-        let live_bytes = by_category.values().sum();
-        Step { index, start_ns, end_ns, peak_ns: high.time_ns, live_bytes, by_category, end_live_bytes }
+        let end = self.rows(Account::live);
+        let requested = |rows: &[Row]| Some(rows.iter().map(|row| row.requested_bytes).sum());
+        Step {
+            index,
+            start_ns,
+            end_ns,
+            peak_ns: high.time_ns,
+            live_bytes: by_category.values().sum(),
+            by_category,
+            end_live_bytes: end.iter().map(|row| row.usable_bytes).sum(),
+            requested_bytes: requested(&rows),
+            end_requested_bytes: requested(&end),
+        }
     }
 
     /// The state at a tick; begins a new interval.
@@ -122,6 +133,7 @@ impl Replay {
                     live_bytes: positive(group.high.usable),
                     time_ns: group.high.time_ns,
                     process_live_bytes: positive(group.high.process),
+                    requested_bytes: Some(positive(group.high.requested)),
                 })
             }
             _ => None,
@@ -153,12 +165,15 @@ pub fn totals(by_scope: &[Counts]) -> Totals {
             allocated_bytes: counts.allocated,
         })
     };
+    let own = by_scope.iter().enumerate().filter(|(scope, _)| *scope != usize::from(TRACKER));
+    let requested_bytes = own.fold(0u64, |sum, (_, counts)| sum.wrapping_add(counts.requested));
     let by_scope: Vec<ScopeTotals> = by_scope.iter().enumerate().filter_map(seen).collect();
     Totals {
         allocations: by_scope.iter().map(|scope| scope.allocations).sum(),
         frees: by_scope.iter().map(|scope| scope.frees).sum(),
         allocated_bytes: by_scope.iter().map(|scope| scope.allocated_bytes).sum(),
         reallocations: totals::REALLOCATIONS.load(Ordering::Relaxed) + pool::resized(),
+        requested_bytes: Some(requested_bytes),
         by_scope,
     }
 }

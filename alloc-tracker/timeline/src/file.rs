@@ -259,6 +259,12 @@ pub struct Step {
     pub by_category: BTreeMap<String, u64>,
     /// Live bytes when the step ended.
     pub end_live_bytes: u64,
+    /// `live_bytes` in requested bytes; absent in files of recorders that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_bytes: Option<u64>,
+    /// The same for `end_live_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_requested_bytes: Option<u64>,
 }
 
 /// The own peak of one phase, layer or operator.
@@ -274,6 +280,9 @@ pub struct HighWater {
     pub time_ns: u64,
     /// What the whole process held then.
     pub process_live_bytes: u64,
+    /// `live_bytes` in requested bytes; absent in files of recorders that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_bytes: Option<u64>,
 }
 
 /// Counts over the whole run.
@@ -287,6 +296,9 @@ pub struct Totals {
     pub allocated_bytes: u64,
     /// Blocks that changed size in a realloc; these are neither allocations nor frees.
     pub reallocations: u64,
+    /// `allocated_bytes` in requested bytes; absent in files of recorders that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_bytes: Option<u64>,
     /// By scope, in the order of the scopes' numbers; scopes that allocated nothing are left out.
     pub by_scope: Vec<ScopeTotals>,
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::Timeline;
 
 /// What was written of `full::records()`: by the first recorders, since there is an analysis, and since there is a peak of
-/// the requested bytes. Neither is a version of its own, because a reader that does not know it misreads nothing. These files are never written anew: when this test
-/// fails, the reader or the format changed, and the format needs a new version.
+/// the requested bytes, and requested bytes of steps and own peaks. None is a version of its own, because a reader that
+/// does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
+/// changed, and the format needs a new version.
 fn shipped() -> [(&'static str, Timeline); 3] {
     [
         ("v1.timeline.json", full::first_timeline()),

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use crate::cli::args::DrawArgs;
 use crate::cli::{Outcome, output};
 use crate::load::{beside, load_all};
-use crate::view::{chart, flame, timeline_svg, top_table};
+use crate::view::{chart, flame, growing_lines, timeline_svg, top_table};
 
 pub(super) fn run(args: &DrawArgs) -> Result<Outcome> {
     let runs = load_all(&args.files)?;
@@ -38,6 +38,7 @@ pub(super) fn run(args: &DrawArgs) -> Result<Outcome> {
         text.push_str(&chart(run, dimension, output::terminal()));
         text.push('\n');
         text.push_str(&top_table(run, args.top, output::terminal()));
+        text.push_str(&growing_lines(run));
         text.push_str(&format!("wrote {}\nwrote {}\n\n", timeline_path.display(), flame_path.display()));
     }
     text.pop();

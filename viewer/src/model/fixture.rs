@@ -85,6 +85,8 @@ pub(crate) fn tiny() -> Timeline {
         live_bytes: peak.live_bytes,
         by_category: peak.by(&assembler.clone().timeline().scopes, Dimension::Category),
         end_live_bytes: 5760,
+        requested_bytes: None,
+        end_requested_bytes: None,
     }));
     let at_exit = snapshot(6_000_000, vec![row(0, Runtime, 512), row(1, Parameter, 4096)]);
     let lane = |name: &str, peak, at_peak, source: &str| Lane {
@@ -99,6 +101,7 @@ pub(crate) fn tiny() -> Timeline {
         live_bytes,
         time_ns,
         process_live_bytes,
+        requested_bytes: None,
     };
     for record in [
         Record::Peak(peak),
@@ -111,6 +114,7 @@ pub(crate) fn tiny() -> Timeline {
             frees: 5,
             allocated_bytes: 20_000,
             reallocations: 1,
+            requested_bytes: None,
             by_scope: Vec::new(),
         }),
         Record::AtExit(at_exit),

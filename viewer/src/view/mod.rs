@@ -28,4 +28,4 @@ pub use scale::{Scale, nice_times};
 pub use summary_text::{facts, losses, summary_text};
 pub use table::top_table;
 pub use timeline::timeline_svg;
-pub use trend_text::{growers, sparkline};
+pub use trend_text::growing_lines;

@@ -5,6 +5,7 @@ use crate::analysis::{owners, summarise};
 use crate::model::{Run, date, exact, share, size, time};
 use crate::view::reconcile_text;
 use crate::view::table::{LONGEST_NAME, cell, part, table, text};
+use crate::view::trend_text::growing_lines;
 
 /// Rows of each table.
 const MOST_ROWS: usize = 10;
@@ -109,6 +110,11 @@ pub fn summary_text(run: &Run) -> String {
     }
     out.push_str(&format!("\nHigh waters: each one's own peak\n{}", high_waters(run)));
     out.push_str(&format!("\nAlive at exit\n{}", alive(run)));
+    let growing = growing_lines(run);
+    if !growing.is_empty() {
+        out.push_str(&format!("\n{}", growing.trim_end_matches('\n')));
+        out.push('\n');
+    }
     out.push_str(&format!("\n{}", reconcile_text(run)));
     out.push_str("\nLost or unavailable\n");
     let losses = losses(run);

@@ -1,7 +1,10 @@
 //! A trend in words and as a small picture.
-use crate::analysis::{OwnerGrowth, StepGrowth, Trend, place_name};
-use crate::model::change;
+use crate::analysis::{OwnerGrowth, StepGrowth, Trend, place_name, step_growth};
+use crate::model::{Run, change};
 use alloc_timeline::{NONE, Place};
+
+/// The most lines of [`growing_lines`].
+const MOST_LINES: usize = 5;
 
 /// What a trend is, in a few words.
 pub fn words(trend: &Trend) -> String {
@@ -27,6 +30,22 @@ pub fn rate(trend: &Trend) -> String {
 pub fn growers(growth: &StepGrowth) -> Vec<String> {
     let owners = growth.owners.iter().filter(|owner| owner.trend.is_growth());
     owners.map(|owner| sentence(&owner_name(owner), &owner.trend)).collect()
+}
+
+/// What grows from step to step, in lines to be put below something else; empty when nothing does, or nobody knows.
+pub fn growing_lines(run: &Run) -> String {
+    let lines = step_growth(&run.timeline).map(|growth| growers(&growth)).unwrap_or_default();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let more = lines.len().saturating_sub(MOST_LINES);
+    let mut out = String::from("Grows from step to step\n");
+    lines.iter().take(MOST_LINES).for_each(|line| out.push_str(&format!("  {line}\n")));
+    if more > 0 {
+        out.push_str(&format!("  and {more} more: viewer growth\n"));
+    }
+    out.push('\n');
+    out
 }
 
 fn sentence(name: &str, trend: &Trend) -> String {

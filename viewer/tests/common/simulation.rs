@@ -77,6 +77,7 @@ impl Simulation {
                 live_bytes,
                 time_ns: self.now,
                 process_live_bytes: self.live,
+                requested_bytes: None,
             };
             let known = self.high_waters.entry((dimension, name)).or_insert_with(|| high.clone());
             if live_bytes >= known.live_bytes {
@@ -219,6 +220,8 @@ pub fn train(model: &str, layers: &[Layer], batch: u64, steps: u64) -> Timeline 
             live_bytes: 0,
             by_category: BTreeMap::new(),
             end_live_bytes: 0,
+            requested_bytes: None,
+            end_requested_bytes: None,
         });
         let input = sim.scope("data", "", "aten::upsample_bilinear2d");
         sim.take(input, Input, batch * 3 * 224 * 224 * 4);

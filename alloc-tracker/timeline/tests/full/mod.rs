@@ -76,6 +76,8 @@ pub fn records() -> Vec<Record> {
             live_bytes: 192,
             by_category: [("runtime".to_owned(), 64), ("activation".to_owned(), 128)].into(),
             end_live_bytes: 64,
+            requested_bytes: Some(150),
+            end_requested_bytes: Some(50),
         }),
         Record::Peak(snapshot(9)),
         Record::PeakRequested(PeakRequested { time_ns: 8, bytes: 160, blocks: 4 }),
@@ -95,12 +97,14 @@ pub fn records() -> Vec<Record> {
             live_bytes: 128,
             time_ns: 9,
             process_live_bytes: 192,
+            requested_bytes: Some(100),
         }]),
         Record::Totals(Totals {
             allocations: 3,
             frees: 1,
             allocated_bytes: 192,
             reallocations: 1,
+            requested_bytes: Some(150),
             by_scope: vec![ScopeTotals { scope: 1, allocations: 2, frees: 1, allocated_bytes: 128 }],
         }),
         Record::AtExit(snapshot(14)),
@@ -198,9 +202,15 @@ pub fn first_timeline() -> Timeline {
     Timeline { analysis: None, ..second_timeline() }
 }
 
-/// The same as the next ones did, without a peak of the requested bytes.
+/// The same as the next ones did, with usable bytes alone in some places.
 pub fn second_timeline() -> Timeline {
-    Timeline { peak_requested: None, ..timeline() }
+    let mut timeline = Timeline { peak_requested: None, ..timeline() };
+    for step in &mut timeline.steps {
+        (step.requested_bytes, step.end_requested_bytes) = (None, None);
+    }
+    timeline.high_waters.iter_mut().for_each(|water| water.requested_bytes = None);
+    timeline.totals.requested_bytes = None;
+    timeline
 }
 
 /// The timeline of [`records`].
