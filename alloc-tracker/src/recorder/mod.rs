@@ -6,7 +6,7 @@
 //!                                                    | known.rs, growth.rs ------------> analysis.rs (what became of them)
 //!                                                                                            |
 //! probes ------------------------------------------> thread.rs (ticks) -> Records -> output.rs (log, timeline)
-//!                                                       | watch.rs (thresholds, before a peak) -> output.rs (dumps)
+//!                                                       | watch.rs (thresholds, before a peak) -> thread/dump.rs
 //!                                 books.rs (near the peak), aside.rs (what takes too long to do between two ticks)
 //! ```
 mod account;

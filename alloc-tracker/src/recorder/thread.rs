@@ -1,16 +1,18 @@
 //! The recorder's thread: one tick after the other until it is told to stop.
+mod dump;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use alloc_timeline::{Ending, Lane, Mark, Record, TrackerCost};
+use alloc_timeline::{Ending, Lane, Record, TrackerCost};
 
 use super::aside::{Aside, Job};
 use super::output::Output;
 use super::replay::Replay;
-use super::watch::{Due, Then, Watch};
+use super::watch::Watch;
 use super::{extract, state};
 use crate::ledger::totals;
 use crate::ledger::{pool, publish};
@@ -27,9 +29,6 @@ const SUMMARY_TICKS: u64 = 10;
 const FIRST_ANALYSIS_TICKS: u64 = 100;
 /// ... but never more than so many later: it is much to write.
 const MOST_ANALYSIS_TICKS: u64 = 6_000;
-/// The most dumps of one kind: a program that goes up and down for days should not fill the disk.
-const MOST_DUMPS: u32 = 16;
-
 /// A recording under way.
 #[derive(Debug)]
 pub struct Recorder {
@@ -147,7 +146,7 @@ fn run(shared: &Shared) {
             if let Some(desk) = desk_of(shared).as_mut() {
                 desk.tick();
             }
-            watch(shared);
+            dump::watch(shared);
             let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
             // A tick that took long is followed by as long a pause: the recorder never takes more than half a core.
             wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval)));
@@ -174,26 +173,7 @@ fn wait(shared: &Shared, pause: Duration) {
         if let Some(desk) = desk_of(shared).as_mut() {
             desk.look_up();
         }
-        watch(shared);
-    }
-}
-
-/// Does what is due at this height of the live bytes. The program's functions run while the desk is free: they may mark
-/// an instant or state a fact.
-fn watch(shared: &Shared) {
-    let due = desk_of(shared).as_mut().map(Desk::due).unwrap_or_default();
-    for due in due {
-        let then = match due {
-            Due::Threshold(bytes) => Ok(("threshold", Some(bytes))),
-            Due::Call(number, function, approach) => match function.call(&approach) {
-                Some(Then::Continue) => continue,
-                Some(Then::Dump) => Ok(("before-peak", None)),
-                None => Err(number),
-            },
-        };
-        if let Some(desk) = desk_of(shared).as_mut() {
-            desk.answer(then);
-        }
+        dump::watch(shared);
     }
 }
 
@@ -309,65 +289,6 @@ impl Desk {
             self.output.record(Record::Scope(scope::describe(scope as ScopeId)));
         }
         self.scopes = count;
-    }
-
-    /// What is due at the present height of the live bytes.
-    fn due(&mut self) -> Vec<Due> {
-        if self.watch.is_empty() {
-            return Vec::new();
-        }
-        let time_ns = self.since_start(sys::now_ns());
-        let seen = state::work(|state| state.as_mut().map(|replay| replay.seen(time_ns)));
-        seen.map(|seen| self.watch.look(seen)).unwrap_or_default()
-    }
-
-    /// Dumps for a reason, with a table of owners at a mark of that name in the timeline; or gives up a function that
-    /// panicked.
-    fn answer(&mut self, then: Result<(&'static str, Option<u64>), usize>) {
-        let (word, threshold) = match then {
-            Ok(reason) => reason,
-            Err(number) => {
-                self.watch.forget(number);
-                return self.output.losses.push("a function to be called before a peak panicked".to_owned());
-            }
-        };
-        if self.dumps.get(word).is_some_and(|&count| count >= MOST_DUMPS) {
-            return;
-        }
-        let now = sys::now_ns();
-        let snapshot = state::work(|state| state.as_ref().map(|replay| replay.snapshot_now(now)));
-        self.new_scopes();
-        let name = threshold.map_or_else(|| word.to_owned(), |bytes| format!("{word} {bytes}"));
-        let live_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.live_bytes);
-        self.shifted(Record::Mark(Mark { time_ns: now, name, live_bytes, snapshot }));
-        if let Some((path, Err(error))) = self.dump(word) {
-            self.output.losses.push(format!("{}: could not be written: {error}", path.display()));
-        }
-    }
-
-    /// Writes the timeline so far.
-    fn dump(&mut self, word: &'static str) -> Option<(PathBuf, std::io::Result<()>)> {
-        let number = self.dumps.entry(word).or_default();
-        *number += 1;
-        let number = *number;
-        self.new_scopes();
-        let now = sys::now_ns();
-        let mut last = state::work(|state| {
-            let replay = state.as_ref()?;
-            let counts = extract::counts_by_scope();
-            Some(vec![
-                Record::Peak(replay.snapshot_peak()),
-                Record::AtExit(replay.snapshot_now(now)),
-                Record::HighWaters(replay.high_waters()),
-                Record::Totals(extract::totals(&counts)),
-                Record::Analysis(Box::new(replay.analysis(now, &counts))),
-            ])
-        })?;
-        last.push(Record::Lanes(self.probes.lanes(self.rss.last().map(|&(_, bytes)| bytes))));
-        last.push(Record::Tracker(self.cost()));
-        let mut last: Vec<Record> = last.into_iter().map(|record| self.since_began(record)).collect();
-        last.push(Record::End { time_ns: self.since_start(now), ending: Ending::Dumped });
-        Some(self.output.dump(word, number, last))
     }
 
     /// What the tracker cost so far.

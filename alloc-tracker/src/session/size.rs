@@ -15,11 +15,10 @@ pub fn parse(text: &str) -> Option<u64> {
         "gb" => 1_000_000_000,
         _ => return None,
     };
-    match number.parse::<u64>() {
-        Ok(whole) => whole.checked_mul(factor),
-        Err(_) if !number.contains('.') => None,
-        Err(_) => number.parse::<f64>().ok().map(|part| (part * factor as f64) as u64),
+    if number.contains('.') {
+        return number.parse::<f64>().ok().map(|part| (part * factor as f64) as u64);
     }
+    number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 #[cfg(test)]
