@@ -8,6 +8,7 @@
 //! Invariant: for every scope, totals + what is in the ring + what stands in the slots is what the program has really
 //! allocated and freed; the recorder adds to the totals what it reads from the ring. What a slot holds never
 //! leaves ±[`slot::SLACK`] bytes, so that the total the recorder sees is wrong by at most that much per thread.
+pub(crate) mod entry;
 pub(crate) mod lane;
 pub(crate) mod pool;
 pub(crate) mod publish;

@@ -4,14 +4,14 @@
 //! lane (two words) --32 KiB--> entries, by scope --balance beyond 32 KiB--> published
 //! ```
 //!
-//! Only the owning thread writes a slot. The recorder reads counters of running threads, so they are relaxed atomics,
-//! written as load + store (which compiles to a plain add in memory, without a bus lock).
+//! Only the owning thread writes a slot, and its signal handlers do. The recorder reads counters of running threads.
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence};
 
+use super::entry::{Entry, UNUSED, bump};
 use super::lane::{Lane, WORD_LIMIT};
 use super::publish;
 use super::totals::Counts;
-use crate::tag::scope::{MAX_SCOPES, NOBODY, ScopeId, TRACKER};
+use crate::tag::scope::{NOBODY, ScopeId, TRACKER};
 
 /// Counters by scope in one slot; a power of two.
 pub const ENTRIES: usize = 128;
@@ -23,81 +23,8 @@ const BALANCE_LIMIT: i64 = 32 * 1024;
 pub const SLACK: i64 = BALANCE_LIMIT + WORD_LIMIT;
 /// How often [`Slot::unpublished`] looks again when the thread is just moving what it shall read.
 const LOOKS: usize = 1000;
-/// The scope number of an unused entry.
-const UNUSED: u16 = MAX_SCOPES as u16;
-
-/// Counts of one scope that are not published yet.
-#[repr(C)]
-pub struct Entry {
-    /// The scope; `UNUSED` when the entry holds nothing.
-    pub scope: AtomicU16,
-    pub allocated: AtomicU64,
-    pub freed: AtomicU64,
-    pub requested: AtomicU64,
-    pub requested_freed: AtomicU64,
-    pub allocations: AtomicU64,
-    pub frees: AtomicU64,
-    pub moved_in: AtomicU64,
-}
-
-/// `cell += amount`, wrapping, for a cell that only this thread and its signal handlers write: one instruction, so that
-/// neither loses what the other adds.
-#[inline(always)]
-pub fn bump(cell: &AtomicU64, amount: u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the cell is valid memory; to other threads a plain addition is as good as a relaxed load and store.
-    unsafe {
-        std::arch::asm!("add qword ptr [{}], {}", in(reg) cell.as_ptr(), in(reg) amount, options(nostack));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    cell.fetch_add(amount, Ordering::Relaxed);
-}
-
 fn bump_u32(cell: &AtomicU32) {
     cell.store(cell.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-}
-
-impl Entry {
-    fn add(&self, counts: &Counts) {
-        bump(&self.allocated, counts.allocated);
-        bump(&self.freed, counts.freed);
-        bump(&self.requested, counts.requested);
-        bump(&self.requested_freed, counts.requested_freed);
-        bump(&self.allocations, counts.allocations);
-        bump(&self.frees, counts.frees);
-        bump(&self.moved_in, counts.moved_in);
-    }
-
-    fn read(&self) -> Counts {
-        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
-        Counts {
-            allocated: load(&self.allocated),
-            freed: load(&self.freed),
-            requested: load(&self.requested),
-            requested_freed: load(&self.requested_freed),
-            allocations: load(&self.allocations),
-            frees: load(&self.frees),
-            moved_in: load(&self.moved_in),
-        }
-    }
-
-    /// Takes `counts`, which have been read from here, away again. What a signal handler has added since stays.
-    fn subtract(&self, counts: &Counts) {
-        let cells = [
-            (&self.allocated, counts.allocated),
-            (&self.freed, counts.freed),
-            (&self.requested, counts.requested),
-            (&self.requested_freed, counts.requested_freed),
-            (&self.allocations, counts.allocations),
-            (&self.frees, counts.frees),
-            (&self.moved_in, counts.moved_in),
-        ];
-        cells.into_iter().for_each(|(cell, amount)| bump(cell, amount.wrapping_neg()));
-    }
-
-    fn clear(&self) {
-        self.subtract(&self.read());
-    }
 }
 
 /// One thread's part of the ledger.
