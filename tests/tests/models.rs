@@ -262,7 +262,7 @@ fn writers_of_a_full_ring_help_themselves() {
 /// The same with a reader beside them, which stops in the middle of it all.
 #[test]
 fn writers_and_a_reader() {
-    check(2, || {
+    check(3, || {
         state::work(|state| *state = Some(replay::Replay::default()));
         publish::begin();
         let writers = [10, 20].map(|bytes| thread::spawn(move || publish_bytes(bytes)));
@@ -280,7 +280,7 @@ fn writers_and_a_reader() {
 /// replay has it exactly once, and the ring is left empty.
 #[test]
 fn the_hand_over_counts_nothing_twice_or_never() {
-    check(2, || {
+    check(3, || {
         let publishers = [1, 10].map(|bytes| thread::spawn(move || publish_bytes(bytes)));
         // As `Recorder::start` does it.
         state::work(|state| *state = Some(replay::Replay::default()));

@@ -228,7 +228,8 @@ fn columns(samples: &[Sample], scopes: &[Scope], interval_ns: u64) -> Series {
                     table.insert(name.to_owned(), vec![0; count]);
                 }
                 if let Some(column) = table.get_mut(name) {
-                    column[index] += bytes;
+                    // A damaged log can hold any numbers.
+                    column[index] = column[index].saturating_add(*bytes);
                 }
             }
         }
@@ -274,6 +275,15 @@ mod tests {
         assert_eq!(series.high_bytes.iter().max(), Some(&(spike + 1)));
         assert!(series.time_ns.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(series.by_category["other"] == series.live_bytes);
+    }
+
+    /// As a damaged log may have them: the sum stays at the most that can be said.
+    #[test]
+    fn rows_past_the_end_of_the_numbers_do_not_overflow() {
+        let mut assembler = Assembler::new();
+        let rows = vec![(0, Category::Other, u64::MAX), (0, Category::Other, 2)];
+        assembler.apply(Record::Sample(Sample { rows, ..Sample::default() }));
+        assert_eq!(assembler.timeline().series.by_category["other"], [u64::MAX]);
     }
 
     #[test]

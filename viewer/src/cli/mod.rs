@@ -23,6 +23,7 @@ use anyhow::Result;
 use clap::Parser;
 
 use args::{Args, Command};
+pub use recover::{Recovered, assemble};
 
 /// What a command came to.
 enum Outcome {

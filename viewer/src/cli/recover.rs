@@ -14,11 +14,16 @@ use crate::cli::{Outcome, output};
 use crate::model::{exact, size, time};
 
 /// What came out of a log.
-struct Recovered {
-    timeline: Timeline,
-    records: u64,
-    skipped: u64,
-    total: u64,
+#[derive(Debug)]
+pub struct Recovered {
+    /// The run, as far as it was written down.
+    pub timeline: Timeline,
+    /// How many records were read.
+    pub records: u64,
+    /// Bytes at the end of the log that were not.
+    pub skipped: u64,
+    /// Bytes of the log.
+    pub total: u64,
 }
 
 pub(super) fn run(args: &RecoverArgs) -> Result<Outcome> {
@@ -58,8 +63,11 @@ pub(super) fn run(args: &RecoverArgs) -> Result<Outcome> {
     Ok(Outcome::Fine(text))
 }
 
-/// Reads records up to the first line that is none.
-fn assemble(mut log: impl BufRead, path: &Path) -> Result<Recovered> {
+/// Reads records up to the first line that is none; `path` is what errors call the log.
+///
+/// # Errors
+/// When the log cannot be read, or is none, or not the log of one run.
+pub fn assemble(mut log: impl BufRead, path: &Path) -> Result<Recovered> {
     let shown = path.display();
     let mut assembler = Assembler::new();
     let (mut records, mut read, mut total) = (0u64, 0u64, 0u64);
