@@ -136,12 +136,10 @@ fn run(case: &Case, program: &Path, over: Over) -> (bool, String) {
 }
 
 /// Runs every case over everything that it is for: results in the order of the cases.
-fn run_all(sources: &Path, folder: &Path) -> Vec<[Option<bool>; 4]> {
-    lay_out(folder);
+fn run_all(programs: &[PathBuf]) -> Vec<[Option<bool>; 4]> {
     let results = Mutex::new(vec![[None; 4]; CASES.len()]);
     // Those that take long come first.
     let mut jobs: Vec<(usize, Over)> = Vec::new();
-    let programs: Vec<PathBuf> = CASES.iter().map(|case| compile(case, sources, folder)).collect();
     for (index, case) in CASES.iter().enumerate() {
         jobs.extend(ALL.iter().filter(|&&over| case.is_for(over == Over::Glibc)).map(|&over| (index, over)));
     }
@@ -163,19 +161,38 @@ fn run_all(sources: &Path, folder: &Path) -> Vec<[Option<bool>; 4]> {
     results.into_inner().expect("no panic")
 }
 
+/// A case's row of the table.
+fn row(case: &Case, result: &[Option<bool>; 4]) -> String {
+    let cell = |over: Over| match result[over as usize] {
+        None => "-",
+        Some(_) if case.unsteady && over != Over::Glibc => "unsteady",
+        Some(true) => "passes",
+        Some(false) => "fails",
+    };
+    format!("| {} | {} | {} |\n", case.name, ALL.map(cell).join(" | "), case.remark)
+}
+
+/// Runs the cases whose rows are not in `told` again, up to twice and with nothing beside them: on a machine that is busy
+/// with all of them some do not end in time, and what hangs over jemalloc does so only nearly always.
+fn run_again(programs: &[PathBuf], told: &str, results: &mut [[Option<bool>; 4]]) {
+    for ((case, program), result) in CASES.iter().zip(programs).zip(results) {
+        let mut rounds = 0;
+        while !told.contains(&row(case, result)) && rounds < 2 {
+            rounds += 1;
+            println!("{}: not as the table says, once more", case.name);
+            for over in ALL.into_iter().filter(|&over| case.is_for(over == Over::Glibc)) {
+                let (passed, said) = run(case, program, over);
+                println!("{} over {over:?}: {} {said}", case.name, if passed { "passes" } else { "FAILS" });
+                result[over as usize] = Some(passed);
+            }
+        }
+    }
+}
+
 fn table(results: &[[Option<bool>; 4]]) -> String {
     let mut out = cases::INTRODUCTION.replace("VERSION", VERSION);
     out.push_str("| test | glibc | jemalloc | tracker off | tracker on | remark |\n|---|---|---|---|---|---|\n");
-    for (case, result) in CASES.iter().zip(results) {
-        let cell = |over: Over| match result[over as usize] {
-            None => "-",
-            Some(_) if case.unsteady && over != Over::Glibc => "unsteady",
-            Some(true) => "passes",
-            Some(false) => "fails",
-        };
-        let cells = ALL.map(cell).join(" | ");
-        let _ = writeln!(out, "| {} | {cells} | {} |", case.name, case.remark);
-    }
+    CASES.iter().zip(results).for_each(|(case, result)| out.push_str(&row(case, result)));
     out.push_str("\n## Those that do not apply\n\n| test | why |\n|---|---|\n");
     for (name, why) in APART {
         let _ = writeln!(out, "| {name} | {why} |");
@@ -202,7 +219,13 @@ fn glibcs_own_tests_end_as_the_table_says() {
         );
     };
     let folder = folder();
-    let results = run_all(&sources, folder.path());
+    lay_out(folder.path());
+    let programs: Vec<PathBuf> = CASES.iter().map(|case| compile(case, &sources, folder.path())).collect();
+    let mut results = run_all(&programs);
+    let told = fs::read_to_string(TABLE).unwrap_or_default();
+    if version == VERSION {
+        run_again(&programs, &told, &mut results);
+    }
     // Whatever the version: what passes over glibc passes under the tracker, or the table says why not.
     for (case, result) in CASES.iter().zip(&results) {
         let unexplained = result[0] == Some(true) && (result[2] == Some(false) || result[3] == Some(false));
@@ -213,7 +236,7 @@ fn glibcs_own_tests_end_as_the_table_says() {
     }
     hold_complete(&sources);
     let fresh = table(&results);
-    if fs::read_to_string(TABLE).unwrap_or_default() != fresh {
+    if told != fresh {
         let path = Path::new(FOREIGN).join("GLIBC_TESTS.md");
         fs::write(&path, &fresh).expect("the table");
         panic!("docs/GLIBC_TESTS.md differs from what was found, which lies in {}:\n{fresh}", text(&path));
