@@ -76,8 +76,9 @@ impl Victim {
 const KILLS: u64 = if cfg!(debug_assertions) { 40 } else { 200 };
 /// How old the last sample may be, in nanoseconds.
 const OLDEST: u64 = 100_000_000;
-/// How many may be older, on a machine that is too busy to give the recorder its time.
-const LATE: usize = 2;
+/// How often it is killed again at a moment at which its last sample was older: on a machine that is too busy to give the
+/// recorder its time that happens now and then, but not always at the same moment.
+const AGAIN: u64 = 3;
 
 /// Kills 20 to 400 ms after the session's start, the early ones more often.
 ///
@@ -88,25 +89,35 @@ const LATE: usize = 2;
 fn two_hundred_times() {
     let folder = folder();
     let mut random = 7_919_u64;
-    let (mut worst, mut late) = ([0; 2], Vec::new());
+    let (mut worst, mut late, mut again) = ([0; 2], Vec::new(), 0);
     for number in 1..=KILLS {
-        let victim = Victim::start(folder.path(), number);
         // xorshift64: the same moments in every run.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
         let moment = random % 1000;
-        std::thread::sleep(Duration::from_micros(20_000 + 380 * moment * moment / 1000));
-        let gaps = victim.kill();
+        let kill = |attempt| {
+            let victim = Victim::start(folder.path(), number + attempt * KILLS);
+            std::thread::sleep(Duration::from_micros(20_000 + 380 * moment * moment / 1000));
+            victim.kill()
+        };
+        let mut gaps = kill(0);
+        for attempt in 1..=AGAIN {
+            if gaps[0] > OLDEST && !cfg!(debug_assertions) {
+                again += 1;
+                gaps = kill(attempt);
+            }
+        }
         worst = [0, 1].map(|which| gaps[which].max(worst[which]));
         late.extend((gaps[0] > OLDEST).then_some((number, gaps[0] / 1_000)));
     }
     let [slept, busy] = worst.map(|gap| gap / 1_000);
     println!("the oldest last sample: {slept} us before the last breath, {busy} us before that of a busy thread");
-    println!("late, of {KILLS} kills: {late:?}");
+    println!("late, of {KILLS} kills: {late:?}; killed again because they were: {again}");
     assert!(
-        late.len() <= LATE || cfg!(debug_assertions),
-        "late kills and the age of their last samples in us: {late:?}"
+        late.is_empty() || cfg!(debug_assertions),
+        "late at the same moment {} times, and the age of their last samples in us: {late:?}",
+        AGAIN + 1
     );
 }
 
