@@ -14,13 +14,13 @@ fn set_errno(code: c_int) {
 /// `malloc(3)`.
 #[inline]
 pub fn malloc(size: usize) -> *mut u8 {
-    hot::allocate(size)
+    hot::allocate::<false>(size)
 }
 
 /// `calloc(3)`: null and ENOMEM when the product overflows.
 #[inline]
 pub fn calloc(count: usize, size: usize) -> *mut u8 {
-    hot::allocate_zeroed(count, size)
+    hot::allocate_zeroed::<false>(count, size)
 }
 
 /// `realloc(3)`, with glibc's answer to a size of 0: the block is freed and the result is null.
@@ -38,7 +38,7 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
             hot::release(block);
             return ptr::null_mut();
         }
-        match resize::resize_small(block, size) {
+        match resize::resize_small::<false>(block, size) {
             Some(resized) => resized,
             None => resize::resize(block, 0, size),
         }

@@ -146,7 +146,7 @@ fn owner(scope: ScopeId, sizes: [usize; 2]) -> ScopeId {
 fn write(block: *mut u8, scope: ScopeId, sizes: [usize; 2], shape: Shape, identified: bool) -> bool {
     let requested = sizes[1];
     if shape == Shape::Plain && backend::has_classes() {
-        return shadow::store_plain(block.addr(), scope, requested);
+        return shadow::store_plain(block.addr(), scope, requested, shadow::FINE);
     }
     let place = if shape == Shape::Wide { wide_place(block, sizes[0]) } else { shadow::find_or_map(block.addr()) };
     let Some(place) = place else { return false };

@@ -122,28 +122,29 @@ fn put(slot: Option<&Slot>, token: u64, block: *mut u8, sizes: [usize; 2], old: 
     cold::tag(slot, block, sizes, old.scope, Kind::Adopted);
 }
 
-/// [`resize`] for the common case: a small plain block that stays one. `None`: not that case.
+/// [`resize`] for the common case: a small plain block that stays one. `None`: not that case. `SIZED` as in [`super::hot`].
 ///
 /// # Safety
 /// As for [`resize`].
 #[inline]
-pub unsafe fn resize_small(block: *mut u8, size: usize) -> Option<*mut u8> {
+pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Option<*mut u8> {
     let slot = pool::lane().is_open().then(pool::acquire).flatten()?;
     let (place, block::Tag::Plain(scope, old)) = block::find(block.addr())? else { return None };
     if !(17..=SMALL_MAX).contains(&size) {
         return None;
     }
+    let layer = |size| if SIZED { shadow::layer_of(size) } else { shadow::FINE };
     place.clear();
     // SAFETY: as the caller promises.
     let resized = unsafe { jemalloc::realloc(block, size) };
     // Where there was a tag before there is memory for it.
     if resized.is_null() {
-        let _ = shadow::store_plain(block.addr(), scope, old);
+        let _ = shadow::store_plain(block.addr(), scope, old, layer(old));
         return Some(resized);
     }
     bump(&slot.resized, 1);
     let (before, after) = (class::usable(old) as u64, class::usable(size) as u64);
-    if shadow::store_plain(resized.addr(), scope, size) {
+    if shadow::store_plain(resized.addr(), scope, size, layer(size)) {
         slot.add_resized(scope, [before, after], [old as u64, size as u64]);
     } else {
         let counts = Counts { freed: before, requested_freed: old as u64, frees: 1, ..Counts::default() };

@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Tracker {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if natural(&layout) {
-            return hot::allocate(layout.size());
+            return hot::allocate::<true>(layout.size());
         }
         aligned(layout, false)
     }
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Tracker {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if natural(&layout) {
-            return hot::allocate_zeroed(1, layout.size());
+            return hot::allocate_zeroed::<true>(1, layout.size());
         }
         aligned(layout, true)
     }
@@ -69,7 +69,7 @@ unsafe impl GlobalAlloc for Tracker {
         let plain = natural(&layout) && (layout.align() <= 8 || size > 8);
         // SAFETY: the caller gives a live block of this allocator and a size that is not 0.
         unsafe {
-            match plain.then(|| resize::resize_small(block, size)).flatten() {
+            match plain.then(|| resize::resize_small::<true>(block, size)).flatten() {
                 Some(resized) => resized,
                 None => resize::resize(block, if plain { 0 } else { layout.align() }, size),
             }

@@ -4,15 +4,17 @@
 //! single addition:
 //!
 //! ```text
-//!  63      48 47            26 25              0
-//! +----------+----------------+-----------------+
-//! |  usable  |     blocks     |    requested    |     bytes, count, bytes
-//! +----------+----------------+-----------------+
+//!  63      48 47      34 33     24 23                0
+//! +----------+----------+---------+-------------------+
+//! |  usable  |  blocks  |  long   | requested + layer |     bytes, count, count, bytes
+//! +----------+----------+---------+-------------------+
 //! ```
 //!
 //! The usable bytes stand at the top, so that the sign says when they have reached 32 KiB: the word is then emptied into
 //! the scope's counters ([`Slot::gather`](super::slot::Slot::gather)). A block adds at most 14,336 usable bytes, and
-//! never fewer than it was asked for, so that no field can run over into the next before that.
+//! never fewer than it was asked for, so that no field can run over into the next before that. The lowest bits of what a
+//! block adds are also the layer of its tag, 4 or 6, which spares the hot path to compute that; how many blocks were long,
+//! and so had a 6, tells what to take off again.
 //!
 //! The additions are single instructions (or atomic ones), so that a signal handler that allocates in the middle of an
 //! allocation loses nothing.
@@ -22,12 +24,18 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use super::totals::Counts;
 use crate::tag::class::SMALL_MAX;
 use crate::tag::scope::ScopeId;
+use crate::tag::shadow::{COARSE, FINE, layer_of};
 use crate::tag::tiny;
 
 /// Usable bytes at which a word asks to be emptied.
 pub const WORD_LIMIT: i64 = 1 << (63 - USABLE_SHIFT);
 const USABLE_SHIFT: u32 = 48;
-const BLOCKS_SHIFT: u32 = 26;
+const BLOCKS_SHIFT: u32 = 34;
+const LONG_SHIFT: u32 = 24;
+// All blocks of 8 bytes and the last, the largest; all blocks of the shortest that is long, and the last.
+const _: () = assert!(WORD_LIMIT / 8 + 1 < 1 << (USABLE_SHIFT - BLOCKS_SHIFT));
+const _: () = assert!(WORD_LIMIT / 128 + 1 < 1 << (BLOCKS_SHIFT - LONG_SHIFT));
+const _: () = assert!(WORD_LIMIT + SMALL_MAX as i64 + (WORD_LIMIT / 8 + 1) * (COARSE as i64) < 1 << LONG_SHIFT);
 /// The smallest request that goes this way; smaller ones have tags of another kind.
 const SMALLEST: usize = 17;
 /// A tag that no block has: the numbers of tiny tags end before it.
@@ -57,7 +65,9 @@ unsafe impl Sync for Lane {}
 /// What one block adds to a word.
 #[inline(always)]
 pub const fn amount(usable: usize, requested: usize) -> u64 {
-    (usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | requested as u64
+    let layer = layer_of(requested);
+    let long = (layer == COARSE) as u64;
+    ((usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | long << LONG_SHIFT | layer as u64) + requested as u64
 }
 
 /// The usable bytes of an [`amount`].
@@ -208,8 +218,10 @@ impl Lane {
 
 /// Usable bytes, requested bytes, blocks.
 fn unpack(word: u64) -> [u64; 3] {
-    let blocks = word >> BLOCKS_SHIFT & ((1 << (USABLE_SHIFT - BLOCKS_SHIFT)) - 1);
-    [word >> USABLE_SHIFT, word & ((1 << BLOCKS_SHIFT) - 1), blocks]
+    let field = |shift: u32, end: u32| word >> shift & ((1 << (end - shift)) - 1);
+    let (blocks, long) = (field(BLOCKS_SHIFT, USABLE_SHIFT), field(LONG_SHIFT, BLOCKS_SHIFT));
+    let layers = blocks * u64::from(FINE) + long * u64::from(COARSE - FINE);
+    [word >> USABLE_SHIFT, field(0, LONG_SHIFT) - layers, blocks]
 }
 
 #[cfg(test)]

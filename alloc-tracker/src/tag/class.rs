@@ -9,7 +9,7 @@ use crate::ledger::lane;
 /// The largest request that is counted in the small lane, in bytes.
 pub const SMALL_MAX: usize = 14_336;
 
-/// Usable bytes by (requested + 7) / 8, in the form in which a block is counted ([`lane::amount`]).
+/// Usable bytes and layer by (requested + 7) / 8, in the form in which a block is counted ([`lane::amount`]).
 static AMOUNT: [u64; SMALL_MAX / 8 + 1] = table();
 
 const fn table() -> [u64; SMALL_MAX / 8 + 1] {
@@ -40,16 +40,16 @@ pub fn usable(requested: usize) -> usize {
     lane::usable(AMOUNT[(requested + 7) >> 3])
 }
 
-/// What a block of `requested` bytes at no more than the natural alignment adds to a word of counts.
+/// What a block of a request of so many bytes at no more than the natural alignment adds to a word of counts, still
+/// without the requested bytes themselves. Its lowest six bits are the block's layer (`shadow::layer_of`).
 ///
 /// # Safety
 /// `requested` must be at most [`SMALL_MAX`].
 #[inline(always)]
-pub unsafe fn amount(requested: usize) -> u64 {
+pub unsafe fn amount_of_class(requested: usize) -> u64 {
     debug_assert!(requested <= SMALL_MAX);
     // SAFETY: the index is at most SMALL_MAX / 8, the last of the table, as the caller promises.
-    let empty = unsafe { *AMOUNT.get_unchecked((requested + 7) >> 3) };
-    empty + requested as u64
+    unsafe { *AMOUNT.get_unchecked((requested + 7) >> 3) }
 }
 
 #[cfg(test)]

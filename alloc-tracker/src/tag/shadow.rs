@@ -2,8 +2,9 @@
 //!
 //! Large blocks (16 KiB and more) have their tags in a layer with an entry for every 4 KiB, so that a block costs a few bytes.
 //! Plain blocks of more than [`SHORT_MAX`] requested bytes, which are at least 128 bytes long, have their tags in a layer of
-//! their own with an entry for every 64 bytes; all others in one with an entry for every 16. What costs time is how many
-//! cache lines the tags fill. (jemalloc keeps blocks of one size together, so that no granule of 64 bytes is shared.)
+//! their own with an entry for every 64 bytes if they come through Rust's door, where a free tells their size; all others in
+//! one with an entry for every 16. What costs time is how many cache lines the tags fill. (jemalloc keeps blocks of one size
+//! together, so that no granule of 64 bytes is shared.) A plain block has its tag in one of the two, and nothing in the other.
 //!
 //! ```text
 //! entries of a block at granule g:
@@ -21,10 +22,9 @@
 //! before the allocator gets it back, so no two threads write one entry at a time, and an address at which no live block
 //! starts never looks like one of ours. All accesses are relaxed atomics; the program's own hand-over of the block orders
 //! them.
-use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use super::chunks::Chunks;
+use super::chunks::{Chunks, table};
 use super::scope::{MAX_SCOPES, ScopeId};
 
 /// Set in the first entry of tiny blocks.
@@ -41,21 +41,26 @@ const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks ar
 const SHORT_MAX: usize = 112;
 
 /// The entries of blocks whose address is a multiple of 16, in two layers.
-static EVEN: Chunks<2, 4> = Chunks::new();
+static EVEN: Chunks<{ table(FINE, EVEN_BITS) }, EVEN_BITS> = Chunks::new();
 /// Those of 8-byte blocks on the other half of a granule.
-static ODD: Chunks<1, 4> = Chunks::new();
+static ODD: Chunks<{ table(FINE, EVEN_BITS) }, EVEN_BITS> = Chunks::new();
 /// Those of large blocks over jemalloc, which have their pages to themselves.
-static PAGES: Chunks<1, 12> = Chunks::new();
+static PAGES: Chunks<{ table(PAGE, PAGE_BITS) }, PAGE_BITS> = Chunks::new();
+const EVEN_BITS: u32 = 24;
+const PAGE_BITS: u32 = 16;
 /// The smallest block with an entry in [`PAGES`]: it has four, and the fifth of a block of 4 GiB.
 pub const LARGE_MIN: usize = 16 * 1024;
-/// The layer of all blocks but long plain ones and large ones.
-const FINE: usize = 0;
-const COARSE: usize = 1;
+/// The granules' lengths, as powers of two: of the layer of all blocks but those that have one of the others,
+pub const FINE: u32 = 4;
+/// of the layer of long plain blocks of Rust's, of which a free tells the size,
+pub const COARSE: u32 = 6;
+/// and of large ones.
+const PAGE: u32 = 12;
 
-/// The layer in which a plain block has its tag. (A number, not a branch: sizes are hard to predict.)
-#[inline(always)]
-fn layer_of(requested: usize) -> usize {
-    usize::from(requested > SHORT_MAX)
+/// The layer in which a plain block has its tag, if a free tells its size. (A number, not a branch: sizes are hard to
+/// predict.)
+pub const fn layer_of(requested: usize) -> u32 {
+    if requested > SHORT_MAX { COARSE } else { FINE }
 }
 
 /// Where the entries of one block stand.
@@ -144,7 +149,7 @@ impl Place {
 /// The entries in the fine layer of the block at `address`; `None` when no block near it was ever ours.
 #[inline(always)]
 pub fn find(address: usize) -> Option<Place> {
-    if address & 8 == 0 { EVEN.find(address, FINE) } else { ODD.find(address, 0) }.map(Place)
+    if address & 8 == 0 { EVEN.find(address, FINE) } else { ODD.find(address, FINE) }.map(Place)
 }
 
 /// The same without a look at whether the address is a possible one.
@@ -154,56 +159,18 @@ pub fn find(address: usize) -> Option<Place> {
 #[inline(always)]
 pub unsafe fn find_fine(address: usize) -> Option<Place> {
     // SAFETY: as the caller promises.
-    unsafe { if address & 8 == 0 { EVEN.find_block(address, FINE) } else { ODD.find_block(address, 0) } }.map(Place)
+    unsafe { if address & 8 == 0 { EVEN.find_block(address, FINE) } else { ODD.find_block(address, FINE) } }.map(Place)
 }
 
-/// The entries of a plain block at `address`, of which `requested` bytes were asked for.
+/// The entries of a plain block at `address` in this layer, of which the lowest six bits count. At the address of an 8-byte
+/// block there may be the entry of its neighbour, which is not plain either.
 ///
 /// # Safety
-/// As for [`find_fine`].
+/// As for [`find_fine`]; `layer` must be [`FINE`] or [`COARSE`].
 #[inline(always)]
-pub unsafe fn find_plain(address: usize, requested: usize) -> Option<Place> {
+pub unsafe fn find_plain(address: usize, layer: u32) -> Option<Place> {
     // SAFETY: as the caller promises.
-    unsafe { EVEN.find_block(address, layer_of(requested)) }.map(Place)
-}
-
-/// The entries in both layers for a block at `address`: if it is plain, one of them has its tag, and the other nothing.
-#[derive(Clone, Copy)]
-pub struct AnyPlain {
-    fine: Place,
-    coarse: Place,
-}
-
-impl AnyPlain {
-    /// The tag. Neither layer waits for the other.
-    #[inline(always)]
-    pub fn tag(self) -> u16 {
-        self.fine.load(0) | self.coarse.load(0)
-    }
-
-    /// The requested bytes of a plain block. (The entry after the tag in the other layer may be the next block's tag.)
-    #[inline(always)]
-    pub fn requested(self) -> usize {
-        let [fine, coarse] = [self.fine.load(1), self.coarse.load(1)];
-        usize::from(select_unpredictable(self.coarse.load(0) != 0, coarse, fine))
-    }
-
-    /// Takes a plain block's tag off.
-    #[inline(always)]
-    pub fn clear(self) {
-        select_unpredictable(self.coarse.load(0) != 0, self.coarse, self.fine).clear_plain();
-    }
-}
-
-/// See [`AnyPlain`].
-///
-/// # Safety
-/// As for [`find_fine`].
-#[inline(always)]
-pub unsafe fn find_any_plain(address: usize) -> Option<AnyPlain> {
-    // SAFETY: as the caller promises.
-    let [fine, coarse] = unsafe { [EVEN.find_block(address, FINE)?, EVEN.find_block(address, COARSE)?] }.map(Place);
-    Some(AnyPlain { fine, coarse })
+    unsafe { EVEN.find_block(address, layer) }.map(Place)
 }
 
 /// The entries in the coarse layer of the block at `address`.
@@ -215,26 +182,26 @@ pub fn find_coarse(address: usize) -> Option<Place> {
 /// The entries of the large block at `address`.
 #[inline(always)]
 pub fn find_large(address: usize) -> Option<Place> {
-    if address & 15 == 0 { PAGES.find(address, 0) } else { None }.map(Place)
+    if address & 15 == 0 { PAGES.find(address, PAGE) } else { None }.map(Place)
 }
 
 /// The same, mapping them when they are not there yet. `None` when the kernel gives no memory.
 pub fn find_or_map_large(address: usize) -> Option<Place> {
-    PAGES.find_or_map(address, 0).map(Place)
+    PAGES.find_or_map(address, PAGE).map(Place)
 }
 
 /// [`find`], mapping the entries when they are not there yet. `None` when the kernel gives no memory.
 pub fn find_or_map(address: usize) -> Option<Place> {
-    if address & 8 == 0 { EVEN.find_or_map(address, FINE) } else { ODD.find_or_map(address, 0) }.map(Place)
+    if address & 8 == 0 { EVEN.find_or_map(address, FINE) } else { ODD.find_or_map(address, FINE) }.map(Place)
 }
 
-/// Tags a plain block of more than 16 requested bytes. `false` when the kernel gives no memory for it.
+/// Tags a plain block of more than 16 requested bytes in this layer. `false` when the kernel gives no memory for it.
 #[must_use]
-pub fn store_plain(address: usize, scope: ScopeId, requested: usize) -> bool {
-    // Both layers, so that whoever finds one finds the other.
-    let layers = [FINE, COARSE].map(|layer| EVEN.find_or_map(address, layer));
-    match layers[layer_of(requested)] {
-        Some(place) if layers.iter().all(Option::is_some) => {
+pub fn store_plain(address: usize, scope: ScopeId, requested: usize, layer: u32) -> bool {
+    // Both layers, so that the hot path of either door finds its own from now on.
+    let places = [FINE, COARSE].map(|layer| EVEN.find_or_map(address, layer));
+    match EVEN.find(address, layer) {
+        Some(place) if places.iter().all(Option::is_some) => {
             Place(place).store_plain(scope + 1, requested);
             true
         }
@@ -245,11 +212,11 @@ pub fn store_plain(address: usize, scope: ScopeId, requested: usize) -> bool {
 /// The entries of large blocks at the addresses `start..end`, in pieces that lie together, with the address of the first
 /// of each; there is one for every [`LARGE_GRANULE`] bytes.
 pub fn entries(start: usize, end: usize) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
-    PAGES.entries(start, end)
+    PAGES.entries(start, end, PAGE)
 }
 
 /// Bytes of heap for each entry that [`entries`] gives.
-pub const LARGE_GRANULE: usize = Chunks::<1, 12>::GRANULE;
+pub const LARGE_GRANULE: usize = 1 << PAGE;
 
 /// Requested bytes of the wide block that an entry and those after it tell of; `None` when they tell of none. Reads
 /// tags that other threads may be changing: good for a census, not for the block itself.

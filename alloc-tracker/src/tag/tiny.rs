@@ -19,8 +19,6 @@ const TRACKERS: usize = OTHERS - CODES;
 
 static TAG_OF: [AtomicU16; scope::MAX_SCOPES * CODES] = [const { AtomicU16::new(0) }; scope::MAX_SCOPES * CODES];
 static PAIR_OF: [AtomicU32; MAX_TAGS] = [const { AtomicU32::new(0) }; MAX_TAGS];
-/// 1 + the scope of each tag of natural alignment, for the hot path.
-static SCOPE_OF: [AtomicU16; MAX_TAGS] = [const { AtomicU16::new(0) }; MAX_TAGS];
 static NEXT: AtomicU32 = AtomicU32::new(1);
 /// Written into TAG_OF when the numbers are used up.
 const FULL: u16 = u16::MAX;
@@ -86,12 +84,6 @@ pub fn is_others(tag: u16) -> bool {
     usize::from(tag) % MAX_TAGS >= OTHERS
 }
 
-/// 1 + the scope of `tag`, the tag of that scope's plain blocks; 0 if it is of a block that an alignment lifted.
-#[inline(always)]
-pub fn natural_scope_tag(tag: u16) -> u16 {
-    SCOPE_OF[usize::from(tag) % MAX_TAGS].load(Ordering::Relaxed)
-}
-
 /// What `tag` stands for.
 #[inline(always)]
 pub fn pair(tag: u16) -> Tiny {
@@ -111,18 +103,13 @@ fn pack(scope: ScopeId, code: usize) -> u32 {
 }
 
 /// The addresses that the tables occupy.
-pub fn ranges() -> [(usize, usize); 3] {
+pub fn ranges() -> [(usize, usize); 2] {
     let range = |start: usize, bytes: usize| (start, start + bytes);
-    [
-        range(TAG_OF.as_ptr().addr(), size_of_val(&TAG_OF)),
-        range(PAIR_OF.as_ptr().addr(), size_of_val(&PAIR_OF)),
-        range(SCOPE_OF.as_ptr().addr(), size_of_val(&SCOPE_OF)),
-    ]
+    [range(TAG_OF.as_ptr().addr(), size_of_val(&TAG_OF)), range(PAIR_OF.as_ptr().addr(), size_of_val(&PAIR_OF))]
 }
 
 fn describe(tag: usize, scope: ScopeId, code: usize) {
     PAIR_OF[tag].store(pack(scope, code), Ordering::Relaxed);
-    SCOPE_OF[tag].store(if code < IN_16 { scope + 1 } else { 0 }, Ordering::Relaxed);
 }
 
 fn number(pair: usize) -> u16 {
