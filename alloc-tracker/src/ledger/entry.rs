@@ -46,6 +46,14 @@ impl Entry {
         bump(&self.moved_in, counts.moved_in);
     }
 
+    /// By how many bytes what stands here changes what its scope holds, usable or requested, whichever is more.
+    pub fn astray(&self) -> u64 {
+        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let usable = load(&self.allocated).wrapping_sub(load(&self.freed)) as i64;
+        let requested = load(&self.requested).wrapping_sub(load(&self.requested_freed)) as i64;
+        usable.unsigned_abs().max(requested.unsigned_abs())
+    }
+
     /// What stands here.
     pub fn read(&self) -> Counts {
         let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);

@@ -1,8 +1,13 @@
-//! A thread's own part of the ledger: counters by scope, the scope stack, and how far the balance has drifted.
+//! A thread's own part of the ledger: counters by scope, the scope stack, and how far the counters have strayed.
 //!
 //! ```text
-//! lane (two words) --32 KiB--> entries, by scope --balance beyond 32 KiB--> published
+//! lane (two words) --32 KiB--> entries, by scope --32 KiB astray--> published
 //! ```
+//!
+//! An entry is astray by what its scope holds more, or less, than was last published, in usable or in requested bytes,
+//! whichever is more; all entries together by at most 32 KiB. So no sum of scopes is wrong by more than that and a word.
+//! (That the thread's balance were small would not do: one that frees in one scope what it allocates in another keeps
+//! that balance, and both scopes are wrong.)
 //!
 //! Only the owning thread writes a slot, and its signal handlers do. The recorder reads counters of running threads.
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence};
@@ -17,12 +22,13 @@ use crate::tag::scope::{NOBODY, ScopeId, TRACKER};
 pub const ENTRIES: usize = 128;
 /// How deep scopes may nest before further ones are counted but not entered.
 pub const STACK: usize = 256;
-/// The most by which the balance of one thread's entries may stray from zero, in bytes.
-const BALANCE_LIMIT: i64 = 32 * 1024;
-/// The most by which everything that one thread has not published may stray from zero, in bytes.
-pub const SLACK: i64 = BALANCE_LIMIT + WORD_LIMIT;
+/// The most by which one thread's entries may be astray together, in bytes.
+const ENTRIES_LIMIT: i64 = 32 * 1024;
+/// The most by which everything that one thread has not published may be astray, in bytes.
+pub const SLACK: i64 = ENTRIES_LIMIT + WORD_LIMIT;
 /// How often [`Slot::unpublished`] looks again when the thread is just moving what it shall read.
 const LOOKS: usize = 1000;
+
 fn bump_u32(cell: &AtomicU32) {
     cell.store(cell.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
@@ -32,8 +38,8 @@ fn bump_u32(cell: &AtomicU32) {
 pub struct Slot {
     /// What the hot path touches. Open unless the thread works as the tracker.
     pub lane: Lane,
-    /// Bytes allocated less bytes freed, over all entries.
-    balance: AtomicU64,
+    /// The sum of how far each entry is astray.
+    astray: AtomicU64,
     /// The entry of the active scope, whose allocations the lane gathers.
     current: AtomicPtr<Entry>,
     /// The scope whose frees the lane gathers.
@@ -78,7 +84,7 @@ impl Slot {
         self.lane.close();
         self.lane.take_allocated();
         self.lane.take_freed();
-        self.balance.store(0, Ordering::Relaxed);
+        self.astray.store(0, Ordering::Relaxed);
         self.freed.store(NOBODY, Ordering::Relaxed);
         self.moving.store(0, Ordering::Relaxed);
         self.op_call.store(0, Ordering::Relaxed);
@@ -181,24 +187,27 @@ impl Slot {
     fn take(&self, entry: &Entry) -> Counts {
         let counts = entry.read();
         if counts != Counts::default() {
-            entry.subtract(&counts);
-            self.stray(-counts.live());
+            self.change(entry, |entry| entry.subtract(&counts));
         }
         counts
     }
 
-    fn stray(&self, bytes: i64) {
-        bump(&self.balance, bytes as u64);
+    /// Changes `entry`, and notes how far astray it is now. What a signal handler counts in between may be noted twice or
+    /// not at all; the next publication puts that right.
+    #[inline]
+    fn change(&self, entry: &Entry, change: impl FnOnce(&Entry)) {
+        let before = entry.astray();
+        change(entry);
+        bump(&self.astray, entry.astray().wrapping_sub(before));
     }
 
     fn is_astray(&self) -> bool {
-        (self.balance.load(Ordering::Relaxed) as i64).unsigned_abs() > BALANCE_LIMIT as u64
+        self.astray.load(Ordering::Relaxed) as i64 > ENTRIES_LIMIT
     }
 
-    /// Adds to the counters of `scope`, and publishes when the balance has strayed too far.
+    /// Adds to the counters of `scope`, and publishes when they have strayed too far.
     pub fn add(&self, scope: ScopeId, counts: &Counts) {
-        self.entry(scope).add(counts);
-        self.stray(counts.live());
+        self.change(self.entry(scope), |entry| entry.add(counts));
         if self.is_astray() {
             self.publish();
         }
@@ -207,18 +216,18 @@ impl Slot {
     /// Counts that a block of `scope` was resized, from and to usable and requested bytes: what it grew was allocated, what
     /// it shrank was freed, and its owner stays.
     pub fn add_resized(&self, scope: ScopeId, [before, after]: [u64; 2], [old, new]: [u64; 2]) {
-        let entry = self.entry(scope);
-        let (requested, by) =
-            if new >= old { (&entry.requested, new - old) } else { (&entry.requested_freed, old - new) };
-        bump(requested, by);
-        if before != after {
-            let (usable, by) =
-                if after >= before { (&entry.allocated, after - before) } else { (&entry.freed, before - after) };
-            bump(usable, by);
-            self.stray(after as i64 - before as i64);
-            if self.is_astray() {
-                self.publish();
+        self.change(self.entry(scope), |entry| {
+            let (requested, by) =
+                if new >= old { (&entry.requested, new - old) } else { (&entry.requested_freed, old - new) };
+            bump(requested, by);
+            if before != after {
+                let (usable, by) =
+                    if after >= before { (&entry.allocated, after - before) } else { (&entry.freed, before - after) };
+                bump(usable, by);
             }
+        });
+        if self.is_astray() {
+            self.publish();
         }
     }
 
@@ -226,11 +235,11 @@ impl Slot {
     fn gather_allocated(&self) {
         self.begin_moving();
         let counts = self.lane.take_allocated();
-        let entry = self.current();
-        bump(&entry.allocated, counts.allocated);
-        bump(&entry.requested, counts.requested);
-        bump(&entry.allocations, counts.allocations);
-        self.stray(counts.allocated as i64);
+        self.change(self.current(), |entry| {
+            bump(&entry.allocated, counts.allocated);
+            bump(&entry.requested, counts.requested);
+            bump(&entry.allocations, counts.allocations);
+        });
         self.end_moving();
     }
 
@@ -243,10 +252,11 @@ impl Slot {
         let entry = self.entry(self.freed.load(Ordering::Relaxed));
         self.begin_moving();
         let counts = self.lane.take_freed();
-        bump(&entry.freed, counts.freed);
-        bump(&entry.requested_freed, counts.requested_freed);
-        bump(&entry.frees, counts.frees);
-        self.stray(-(counts.freed as i64));
+        self.change(entry, |entry| {
+            bump(&entry.freed, counts.freed);
+            bump(&entry.requested_freed, counts.requested_freed);
+            bump(&entry.frees, counts.frees);
+        });
         self.end_moving();
     }
 
@@ -304,6 +314,8 @@ impl Slot {
                 left &= left - 1;
             }
         }
+        // All are empty now, but for what the tracker itself has counted while it wrote to the ring.
+        self.astray.store(self.tracker.astray(), Ordering::Relaxed);
     }
 
     fn publish_entry(&self, entry: &Entry) {
