@@ -98,7 +98,8 @@ fn order(line: &str) -> Order {
 /// The address that comes of it; 0 where the block is gone.
 ///
 /// # Safety
-/// Where the order is about a block, it is a live one, made through the same door with these numbers.
+/// Where the order is about a block, it is a live one, made with these numbers; through the same door, unless it is to be freed
+/// by C's `free`, which takes blocks of either.
 unsafe fn allocate(what: char, block: usize, [a, b, c]: [usize; 3]) -> usize {
     let layout = |size, alignment| Layout::from_size_align(size, alignment).expect("a layout");
     // SAFETY: as the caller promises; the sizes of Rust's layouts are not 0.

@@ -28,7 +28,9 @@ pub enum Wish {
         place: usize,
         size: usize,
     },
+    /// Through the other door if `across`: programs hand blocks to C libraries, which free them.
     Free {
+        across: bool,
         place: usize,
     },
     Phase(usize),
@@ -122,7 +124,7 @@ fn wish() -> impl Strategy<Value = Wish> {
         8 => (place.clone(), 0..8u8, size(), 0..12u8)
             .prop_map(|(place, way, size, alignment)| Wish::Make { place, way, size, alignment }),
         6 => (place.clone(), size()).prop_map(|(place, size)| Wish::Resize { place, size }),
-        5 => place.prop_map(|place| Wish::Free { place }),
+        5 => (place, any::<bool>()).prop_map(|(place, across)| Wish::Free { place, across }),
         3 => (1..PHASES).prop_map(Wish::Phase),
         2 => (1..LAYERS).prop_map(Wish::Layer),
         3 => Just(Wish::Leave),
@@ -234,7 +236,8 @@ impl Plan {
                 Some(door) => self.resize(place, size, door),
                 None => return,
             },
-            Wish::Free { place } => match self.single[place].take() {
+            Wish::Free { place, across } => match self.single[place].take() {
+                Some(Door::Rust { .. }) if across => Deed::Free { place, letter: 'f', numbers: [0; 2] },
                 Some(Door::C) => Deed::Free { place, letter: 'f', numbers: [0; 2] },
                 Some(Door::Rust { size, alignment }) => Deed::Free { place, letter: 'd', numbers: [size, alignment] },
                 None => return,
