@@ -2,7 +2,7 @@
 //!
 //! Two tables of the same make: entries are appended and never change or move, and an open-addressed index of atomic
 //! numbers finds them. Nothing here locks, so a fork, a signal handler or a thread that dies in the middle can leave at
-//! worst an unused number. Both are bounded; what does not fit any more is `other scopes`, and counted.
+//! worst an unused number; a number below the count has its entry. Both are bounded; what does not fit any more is `other scopes`, and counted.
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -97,14 +97,24 @@ impl<T: 'static, const N: usize, const INDEX: usize> Table<T, N, INDEX> {
         None
     }
 
+    /// Puts the entry into the first place that is free. The table grows over places that are taken, never over one that
+    /// somebody is about to fill: whoever finds the last one taken grows it, too.
     fn append(&self, entry: T) -> Option<u32> {
-        let number = self.next.fetch_add(1, Ordering::AcqRel);
-        if number as usize >= N {
-            self.next.store(N as u32, Ordering::Release);
-            return None;
+        let entry = Box::into_raw(Box::new(entry));
+        loop {
+            let number = self.next.load(Ordering::Acquire);
+            let Some(place) = self.entries.get(number as usize) else {
+                // SAFETY: nobody else has seen the box.
+                drop(unsafe { Box::from_raw(entry) });
+                return None;
+            };
+            let taken = place.compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Acquire);
+            // Where this fails somebody else has done it.
+            let _ = self.next.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Acquire);
+            if taken.is_ok() {
+                return Some(number);
+            }
         }
-        self.entries[number as usize].store(Box::into_raw(Box::new(entry)), Ordering::Release);
-        Some(number)
     }
 }
 
@@ -206,6 +216,22 @@ mod tests {
         assert_eq!(describe(NOBODY), Scope::default());
         assert_eq!(describe(RUNTIME).phase, "runtime");
         assert_eq!(describe(OTHER_SCOPES).phase, OTHER_NAME);
+    }
+
+    /// The recorder writes down what each scope is called as soon as it is counted, once.
+    #[test]
+    fn what_is_counted_is_there() {
+        static TABLE: Table<u32, 100_000, 200_001> = Table::new();
+        std::thread::scope(|threads| {
+            let makers: Vec<_> =
+                (0..2).map(|_| threads.spawn(|| (0..40_000).map(|entry| TABLE.append(entry)).max())).collect();
+            while makers.iter().any(|maker| !maker.is_finished()) {
+                let latest = TABLE.len() - 1;
+                assert!(latest < RESERVED.len() as u32 || TABLE.get(latest).is_some(), "{latest}");
+            }
+        });
+        assert_eq!(TABLE.len(), 80_000 + RESERVED.len() as u32);
+        assert!((RESERVED.len() as u32..TABLE.len()).all(|number| TABLE.get(number).is_some()));
     }
 
     #[test]
