@@ -14,7 +14,8 @@
 //! whose absence could stop the program. Two cases do not wait but give the event up (the caller then counts it as
 //! dropped): a signal handler that interrupted a claim of its own thread, and a reader that waits for such a handler.
 use super::{Event, Kind};
-use crate::sys::sync::{AtomicBool, AtomicU64, Guarded, Ordering, RING_PLACES as CAPACITY, filled, statics};
+pub use crate::sys::sync::RING_PLACES as CAPACITY;
+use crate::sys::sync::{AtomicBool, AtomicU64, Guarded, Ordering, filled, statics};
 use crate::tag::scope::ScopeId;
 
 /// `event` is written only by the thread that claimed the place's number, before it sets the stamp, and read only by the
@@ -82,6 +83,11 @@ impl Reader {
         let (kind, scope) = (Kind::from_number(head as u8), (head >> 8) as ScopeId);
         Some((number, Event { kind, scope, time_ns, a, b, c, d, e }))
     }
+}
+
+/// How many events have been read so far.
+pub fn passed() -> u64 {
+    TAIL.load(Ordering::Relaxed)
 }
 
 /// The addresses that the ring occupies.

@@ -52,6 +52,12 @@ impl Survey {
         let tracker: Vec<(usize, usize)> = sys::mappings().collect();
         Some(survey(&mappings, &stacks, &tracker, |mapping| untouched(mapping, &pagemap)))
     }
+
+    /// By how many bytes two surveys differ.
+    pub fn distance(&self, other: &Survey) -> u64 {
+        let of = |survey: &Survey| [survey.written_files, survey.stacks, survey.data, survey.untouched];
+        of(self).into_iter().zip(of(other)).map(|(a, b)| a.abs_diff(b)).sum()
+    }
 }
 
 fn survey(

@@ -8,11 +8,21 @@ use crate::probe::book::{self, Readings, Survey};
 
 /// A tick gets a book of its own when its live bytes are not below the last book's by more than 1 part in this.
 const BOOK_STEP: u64 = 256;
-/// A book this old gives way to another one of about the same height, in nanoseconds.
+/// A book is of the peak when it is not below it by more than 1 part in this ...
+const MISSED_STEP: u64 = 64;
+/// ... and otherwise a higher one is waited for, in nanoseconds since the peak was first so high.
+const MISSED_NS: u64 = 5_000_000_000;
+/// A book this old gives way to another one of about the same height, in nanoseconds ...
 const BOOK_AGE_NS: u64 = 50_000_000;
+/// ... unless it took more than 1 part in this of its age to take.
+const BOOK_SHARE: u64 = 200;
+/// After a survey the next waits so many times as long as that one took: at first ...
+const FIRST_SURVEY_PAUSE: u64 = 50;
+/// ... and at the most. As long as they find the same, each pause is twice the one before.
+const MOST_SURVEY_PAUSE: u64 = 800;
 
 impl Desk {
-    /// Has the mappings looked at again, unless that was done so lately that it would cost more than 2 % of the time.
+    /// Has the mappings looked at again, unless that was done so lately that it would cost too much of the time.
     fn survey(&mut self) {
         if !self.surveying && self.now() >= self.next_survey_ns {
             self.surveying = true;
@@ -31,10 +41,14 @@ impl Desk {
         match done {
             Done::Survey(survey, spent_ns) => {
                 self.surveying = false;
-                self.next_survey_ns = self.now() + 50 * spent_ns;
+                let live = self.live();
+                let same = self.survey.zip(survey).is_some_and(|(old, new)| old.distance(&new) <= live / BOOK_STEP);
+                self.survey_pause =
+                    if same { MOST_SURVEY_PAUSE.min(2 * self.survey_pause) } else { FIRST_SURVEY_PAUSE };
+                self.next_survey_ns = self.now() + self.survey_pause * spent_ns;
                 self.survey = survey.or(self.survey).or(Some(Survey::default()));
                 // As high as the book still, or no book yet: another one. Otherwise the book that there is, put right.
-                if self.is_high(self.live()) {
+                if self.is_high(live) {
                     self.take_book();
                 } else {
                     self.write_book();
@@ -54,19 +68,31 @@ impl Desk {
         live >= booked - booked / BOOK_STEP
     }
 
+    /// Whether the book is so much lower than the peak that a better one should be waited for, for some seconds.
+    pub(super) fn misses_peak(&self) -> bool {
+        let booked = self.readings.as_ref().map_or(0, |readings| readings.live + readings.live / MISSED_STEP);
+        let (_, peak) = self.peak_event;
+        peak > booked as i64 && self.now_ns.saturating_sub(self.peak_ns) < MISSED_NS
+    }
+
     /// Between two ticks: reads what is there, and takes a book when it is time for one.
     pub(super) fn look_up(&mut self) {
         self.take_in();
-        self.book_near_peak(self.live());
+        let live = self.live();
+        self.note_events();
+        self.book_near_peak(live);
     }
 
     /// Takes a book if `live` bytes are the most so far, or about as many as those of a book of some time ago: of equal
     /// peaks the latest counts.
     pub(super) fn book_near_peak(&mut self, live: u64) {
         let now = self.now();
+        self.is_rising = true;
         if let Some(readings) = &self.readings {
             let (step, age) = (readings.live / BOOK_STEP, self.since_start(now).saturating_sub(readings.time_ns));
-            if live <= readings.live + step && (live < readings.live - step || age <= BOOK_AGE_NS) {
+            let stands_ns = BOOK_AGE_NS.max(BOOK_SHARE * self.book_ns);
+            self.is_rising = live > readings.live + step;
+            if !self.is_rising && (live < readings.live - step || age <= stands_ns) {
                 return;
             }
         }
@@ -79,16 +105,13 @@ impl Desk {
         if self.survey.is_none() {
             return;
         }
-        let live = state::work(|state| {
-            let snapshot = state.as_ref()?.snapshot_now(0);
-            Some((snapshot.live_bytes, snapshot.requested_bytes))
-        });
-        let Some((live, requested)) = live else { return };
+        let Some((live, requested)) = state::work(|state| Some(state.as_ref()?.sums())) else { return };
         let now = self.now();
         if let Some(readings) = Readings::take(self.since_start(now), live, requested) {
             self.readings = Some(readings);
             self.write_book();
         }
+        self.book_ns = self.now() - now;
     }
 
     fn write_book(&mut self) {

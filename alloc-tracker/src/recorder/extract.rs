@@ -60,6 +60,14 @@ impl Replay {
         self.snapshot(time_ns, self.rows(Account::live))
     }
 
+    /// Usable and requested bytes of [`snapshot_now`](Self::snapshot_now), without its rows.
+    pub fn sums(&self) -> (u64, u64) {
+        let live = self.accounts.iter().map(Account::live).filter(|held| held.usable > 0);
+        live.fold((0, 0), |(usable, requested), held| {
+            (usable + positive(held.usable), requested + positive(held.requested))
+        })
+    }
+
     /// Who owned what at the peak.
     pub fn snapshot_peak(&self) -> Snapshot {
         let high = &self.highs[Span::Session as usize];

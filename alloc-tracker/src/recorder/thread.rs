@@ -3,7 +3,7 @@ mod dump;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use super::output::Output;
 use super::replay::Replay;
 use super::watch::Watch;
 use super::{extract, state};
+use crate::event::ring;
 use crate::ledger::totals;
 use crate::ledger::{pool, publish};
 use crate::probe::book::{Readings, Survey};
@@ -29,6 +30,14 @@ const SUMMARY_TICKS: u64 = 10;
 const FIRST_ANALYSIS_TICKS: u64 = 100;
 /// ... but never more than so many later: it is much to write.
 const MOST_ANALYSIS_TICKS: u64 = 6_000;
+
+/// Between two ticks the recorder looks up this often while there is something to be seen that may not wait ...
+const KEEN: Duration = Duration::from_millis(2);
+/// ... and this often otherwise: with ticks as usual, not at all.
+const LAZY: Duration = Duration::from_millis(10);
+/// There is while so large a part of the ring would fill up in a lazy look.
+const RING_PART: u64 = 8;
+
 /// A recording under way.
 #[derive(Debug)]
 pub struct Recorder {
@@ -38,7 +47,8 @@ pub struct Recorder {
 
 #[derive(Debug)]
 struct Shared {
-    stop: AtomicBool,
+    /// Rings when the recording is to end, which does not wait for the end of a tick.
+    stop: sys::Bell,
     interval: Duration,
     desk: Mutex<Option<Desk>>,
 }
@@ -49,15 +59,27 @@ pub(super) struct Desk {
     pub(super) output: Output,
     probes: Probes,
     start_ns: u64,
-    now_ns: u64,
+    /// The time when it was last asked for.
+    pub(super) now_ns: u64,
     ticks: u64,
     scopes: usize,
-    peak_event: (u64, i64),
+    pub(super) peak_event: (u64, i64),
+    /// When the peak was first this high.
+    pub(super) peak_ns: u64,
+    /// The live bytes are higher than ever before.
+    pub(super) is_rising: bool,
+    /// The ring fills up fast.
+    is_busy: bool,
+    /// How many events had been read, and when.
+    events: (u64, u64),
     /// Those of the book.
     pub(super) readings: Option<Readings>,
     pub(super) survey: Option<Survey>,
     pub(super) surveying: bool,
     pub(super) next_survey_ns: u64,
+    pub(super) survey_pause: u64,
+    /// How long the last book took.
+    pub(super) book_ns: u64,
     pub(super) aside: Aside,
     rss: Vec<(u64, u64)>,
     /// The tick with the next analysis.
@@ -82,10 +104,16 @@ impl Recorder {
             ticks: 0,
             scopes: 0,
             peak_event: (u64::MAX, 0),
+            peak_ns: start_ns,
+            is_rising: true,
+            is_busy: false,
+            events: (ring::passed(), start_ns),
             readings: None,
             survey: None,
             surveying: false,
             next_survey_ns: 0,
+            survey_pause: 0,
+            book_ns: 0,
             aside: Aside::start()?,
             rss: Vec::new(),
             next_analysis: FIRST_ANALYSIS_TICKS,
@@ -100,7 +128,7 @@ impl Recorder {
         state::work(|state| state.as_mut().map(|replay| replay.square(before, 0, start_ns)));
         // Killed the next moment, the process leaves a log that says how it began.
         desk.tick();
-        let shared = Arc::new(Shared { stop: AtomicBool::new(false), interval, desk: Mutex::new(Some(desk)) });
+        let shared = Arc::new(Shared { stop: sys::Bell::default(), interval, desk: Mutex::new(Some(desk)) });
         let worker = Arc::clone(&shared);
         let spawned = sys::Thread::spawn(c"alloc-recorder", move || run(&worker));
         match spawned {
@@ -128,7 +156,7 @@ impl Recorder {
     /// Stops the thread, takes in what is left, and gives the output to be finished.
     pub fn stop(mut self, ending: Ending) -> Option<Output> {
         publish::end();
-        self.shared.stop.store(true, Ordering::Release);
+        self.shared.stop.ring();
         if let Some(thread) = self.thread.take() {
             // A panic in the recorder loses its samples, not the program.
             thread.join();
@@ -141,7 +169,7 @@ impl Recorder {
 
 fn run(shared: &Shared) {
     quietly(|| {
-        while !shared.stop.load(Ordering::Acquire) {
+        loop {
             let began = sys::now_ns();
             if let Some(desk) = desk_of(shared).as_mut() {
                 desk.tick();
@@ -149,7 +177,9 @@ fn run(shared: &Shared) {
             dump::watch(shared);
             let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
             // A tick that took long is followed by as long a pause: the recorder never takes more than half a core.
-            wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval)));
+            if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
+                return;
+            }
         }
     });
 }
@@ -161,15 +191,18 @@ pub(super) fn quietly(work: impl FnOnce()) {
     }
 }
 
-/// Sleeps, but not while the ring fills up, and not past a peak that is shorter than a tick.
-fn wait(shared: &Shared, pause: Duration) {
+/// Sleeps until the next tick, looking up in between; whether the recording is to end.
+fn wait(shared: &Shared, pause: Duration) -> bool {
     let end = sys::now_ns() + pause.as_nanos() as u64;
     loop {
         let left = end.saturating_sub(sys::now_ns());
-        if left == 0 || shared.stop.load(Ordering::Acquire) {
-            return;
+        let pace = desk_of(shared).as_ref().map_or(LAZY, Desk::pace);
+        if shared.stop.sleep(Duration::from_nanos(left).min(pace)) {
+            return true;
         }
-        std::thread::sleep(Duration::from_nanos(left).min(Duration::from_millis(2)));
+        if sys::now_ns() >= end {
+            return false;
+        }
         if let Some(desk) = desk_of(shared).as_mut() {
             desk.look_up();
         }
@@ -178,6 +211,21 @@ fn wait(shared: &Shared, pause: Duration) {
 }
 
 impl Desk {
+    /// How long it can go without looking up.
+    fn pace(&self) -> Duration {
+        let keen = !self.watch.is_empty() || self.is_rising || self.is_busy || self.misses_peak();
+        if keen { KEEN } else { LAZY }
+    }
+
+    /// Notes how fast the ring fills up.
+    pub(super) fn note_events(&mut self) {
+        let (events, now) = (ring::passed(), self.now());
+        let (fresh, time_ns) = (events - self.events.0, now - self.events.1);
+        self.is_busy =
+            u128::from(fresh) * LAZY.as_nanos() > u128::from(time_ns) * u128::from(ring::CAPACITY / RING_PART);
+        self.events = (events, now);
+    }
+
     pub(super) fn since_start(&self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(self.start_ns)
     }
@@ -210,6 +258,7 @@ impl Desk {
         });
         let Some((mut sample, records, peak, fresh, summary, analysis, paused)) = tick else { return };
         self.ticks += 1;
+        self.note_events();
         self.new_scopes();
         sample.time_ns = self.since_start(sample.time_ns);
         let rss = sample.probes.iter().find(|(name, _)| name == "rss").and_then(|(_, bytes)| *bytes);
@@ -222,6 +271,7 @@ impl Desk {
         // Before the sample: a log that is cut short between the two has no sample above its peak.
         if let Some(snapshot) = fresh {
             self.shifted(Record::Peak(snapshot));
+            self.peak_ns = if peak.1 > self.peak_event.1 { self.now_ns } else { self.peak_ns };
             self.peak_event = peak;
         }
         if !paused {
