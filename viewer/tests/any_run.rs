@@ -46,7 +46,7 @@ prop_compose! {
         for (index, (time_ns, rows)) in samples.into_iter().enumerate() {
             let rows: Vec<_> = rows.into_iter().map(|row| (index as u32 % count, row.category, row.usable_bytes)).collect();
             let live_bytes = rows.iter().map(|row| row.2).sum();
-            let probes = vec![("rss".to_owned(), (index % 3 > 0).then_some(live_bytes))];
+            let probes = vec![("rss".into(), (index % 3 > 0).then_some(live_bytes))];
             assembler.apply(Record::Sample(Sample {
                 time_ns, live_bytes, requested_bytes: live_bytes / 2, high_bytes: live_bytes, rows, probes,
             }));

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::Allocator;
 
-use super::{glibc, jemalloc};
+use super::{Probed, glibc, jemalloc};
 use crate::door::backend::{self, Backend};
 
 /// Who answers, for the head of the file.
@@ -20,7 +20,7 @@ pub(crate) fn allocator() -> Allocator {
 }
 
 /// Its statistics, for the columns of the samples; none where it has none.
-pub fn read() -> Vec<(String, Option<u64>)> {
+pub fn read() -> Probed {
     match (backend::over(), backend::backend()) {
         (Some(_), _) => Vec::new(),
         (None, Backend::Jemalloc) => jemalloc::read(),

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::Allocator;
 
+use super::Probed;
+
 /// What glibc says of itself, in bytes.
 struct Info {
     /// Had from the kernel for blocks, resident or not.
@@ -37,9 +39,8 @@ pub fn held() -> Option<u64> {
 }
 
 /// The same, and what of it is in use.
-pub fn read() -> Vec<(String, Option<u64>)> {
-    let columns =
-        |info: Info| vec![("glibc_held".to_owned(), Some(info.held)), ("glibc_in_use".to_owned(), Some(info.in_use))];
+pub fn read() -> Probed {
+    let columns = |info: Info| vec![("glibc_held".into(), Some(info.held)), ("glibc_in_use".into(), Some(info.in_use))];
     info().map_or_else(Vec::new, columns)
 }
 

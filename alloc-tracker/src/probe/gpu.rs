@@ -3,6 +3,8 @@ use alloc_timeline::Lane;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
+use super::Probed;
+
 /// NVML, or why there is none.
 pub struct Gpu {
     nvml: Result<Nvml, String>,
@@ -23,11 +25,11 @@ impl Gpu {
     }
 
     /// Bytes of this process on all GPUs.
-    pub fn read(&mut self) -> Vec<(String, Option<u64>)> {
+    pub fn read(&mut self) -> Probed {
         let Ok(nvml) = &self.nvml else { return Vec::new() };
         let bytes = process_bytes(nvml);
         self.most = self.most.max(bytes);
-        vec![("gpu_process".to_owned(), bytes)]
+        vec![("gpu_process".into(), bytes)]
     }
 
     pub fn lane(&self) -> Lane {

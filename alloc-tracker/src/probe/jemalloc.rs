@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use alloc_timeline::Allocator;
 use tikv_jemalloc_ctl::{epoch, raw, stats};
 
+use super::Probed;
 use crate::door::jemalloc::CONFIG;
 
 /// Allocated, active, resident and retained bytes; nothing when the statistics are not compiled in.
-pub fn read() -> Vec<(String, Option<u64>)> {
+pub fn read() -> Probed {
     if epoch::advance().is_err() {
         return Vec::new();
     }
@@ -17,7 +18,7 @@ pub fn read() -> Vec<(String, Option<u64>)> {
         ("jemalloc_resident", stats::resident::read()),
         ("jemalloc_retained", stats::retained::read()),
     ];
-    known.map(|(name, bytes)| (name.to_owned(), bytes.ok().map(|bytes| bytes as u64))).into()
+    known.map(|(name, bytes)| (name.into(), bytes.ok().map(|bytes| bytes as u64))).into()
 }
 
 /// Allocated and resident bytes of this moment.

@@ -19,12 +19,21 @@ mod resident;
 mod smaps;
 mod status;
 
+use std::borrow::Cow;
+
 use alloc_timeline::Lane;
+
+use crate::sys;
 
 pub(crate) use allocator::allocator;
 
-/// Probes slower than a file read are read every so many ticks.
+/// What probes read, by name, in bytes.
+pub(crate) type Probed = Vec<(Cow<'static, str>, Option<u64>)>;
+
+/// Probes slower than a file read are read every so many ticks ...
 const SLOW_TICKS: u64 = 10;
+/// ... but for no more than 1 part in this of the time.
+const SLOW_SHARE: u64 = 1_000;
 
 /// The probes of one recording, opened once.
 #[derive(Debug)]
@@ -32,7 +41,7 @@ pub(crate) struct Probes {
     status: status::Status,
     cgroup: cgroup::Cgroup,
     gpu: gpu::Gpu,
-    slow: Vec<(String, Option<u64>)>,
+    next_slow_ns: u64,
 }
 
 impl Probes {
@@ -42,19 +51,19 @@ impl Probes {
             status: status::Status::open(),
             cgroup: cgroup::Cgroup::find(),
             gpu: gpu::Gpu::open(),
-            slow: Vec::new(),
+            next_slow_ns: 0,
         }
     }
 
-    /// One reading of each; slow ones give their latest.
-    pub fn read(&mut self, tick: u64) -> Vec<(String, Option<u64>)> {
-        if tick.is_multiple_of(SLOW_TICKS) {
-            self.slow = allocator::read();
-            self.slow.extend(self.cgroup.read());
-            self.slow.extend(self.gpu.read());
+    /// One reading of each; of the slow ones only now and then.
+    pub fn read(&mut self, tick: u64, now_ns: u64) -> Probed {
+        let mut readings = vec![("rss".into(), self.status.rss())];
+        if tick.is_multiple_of(SLOW_TICKS) && now_ns >= self.next_slow_ns {
+            readings.extend(allocator::read());
+            readings.extend(self.cgroup.read());
+            readings.extend(self.gpu.read());
+            self.next_slow_ns = now_ns + SLOW_SHARE * sys::now_ns().saturating_sub(now_ns);
         }
-        let mut readings = vec![("rss".to_owned(), self.status.rss())];
-        readings.extend(self.slow.iter().cloned());
         readings
     }
 

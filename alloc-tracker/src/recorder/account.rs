@@ -73,6 +73,10 @@ pub struct Account {
     pub known: Amount,
     live: Amount,
     aside: [Aside; 2],
+    /// Usable and requested bytes in the samples so far.
+    pub sampled: (u64, u64),
+    /// Whether it may hold something else by now.
+    pub stale: bool,
 }
 
 impl Account {
@@ -84,6 +88,8 @@ impl Account {
             known: Amount::default(),
             live: Amount::default(),
             aside: [Aside::default(); 2],
+            sampled: (0, 0),
+            stale: false,
         }
     }
 

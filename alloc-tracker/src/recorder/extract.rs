@@ -11,6 +11,7 @@ use crate::ledger::pool;
 use crate::ledger::slot::SLACK;
 use crate::ledger::totals::{self, Counts};
 use crate::mode::exact;
+use crate::probe::Probed;
 use crate::tag::scope::{self, ScopeId, TRACKER};
 use std::sync::atomic::Ordering;
 
@@ -109,14 +110,25 @@ impl Replay {
         }
     }
 
-    /// The state at a tick; begins a new interval.
-    pub fn sample(&mut self, time_ns: u64, probes: Vec<(String, Option<u64>)>) -> Sample {
-        let rows = self.rows(Account::live);
-        let live_bytes = rows.iter().map(|row| row.usable_bytes).sum();
-        let requested_bytes = rows.iter().map(|row| row.requested_bytes).sum();
+    /// What is different at this tick from the last; begins a new interval.
+    pub fn changes(&mut self, time_ns: u64, probes: Probed) -> Sample {
+        let mut rows = Vec::with_capacity(self.stale.len());
+        for &account in &self.stale {
+            let account = &mut self.accounts[account as usize];
+            account.stale = false;
+            let held = account.live();
+            // As in the rows of a snapshot: an account below zero has none.
+            let holds = if held.usable > 0 { (positive(held.usable), positive(held.requested)) } else { (0, 0) };
+            let held = std::mem::replace(&mut account.sampled, holds);
+            self.sampled = (self.sampled.0 - held.0 + holds.0, self.sampled.1 - held.1 + holds.1);
+            if held.0 != holds.0 {
+                rows.push((account.scope.into(), account.category, holds.0));
+            }
+        }
+        self.stale.clear();
+        let (live_bytes, requested_bytes) = self.sampled;
         let high_bytes = positive(self.interval_high).max(live_bytes);
         self.interval_high = self.live;
-        let rows = rows.iter().map(|row| (row.scope, row.category, row.usable_bytes)).collect();
         Sample { time_ns, live_bytes, requested_bytes, high_bytes, rows, probes }
     }
 

@@ -37,6 +37,10 @@ struct Block {
 pub struct Replay {
     pub(super) accounts: Vec<Account>,
     index: FxHashMap<(ScopeId, Category), u32>,
+    /// The accounts that are stale.
+    pub(super) stale: Vec<u32>,
+    /// Usable and requested bytes of all in the samples so far.
+    pub(super) sampled: (u64, u64),
     pub(super) groups: Vec<Group>,
     group_index: FxHashMap<Key, u32>,
     /// The phases in the order in which they were seen, and how often each has been left.
@@ -247,10 +251,10 @@ impl Replay {
         if account != block.account {
             self.move_past(&block, account);
             // No total changes here, so this can be no new peak of the process; it can be one of the new owner.
-            let (from, to, highs) = (block.account as usize, account as usize, self.highs);
-            self.accounts[from].change(block.amount.negated(), &highs);
-            self.accounts[to].change(block.amount, &highs);
+            self.change_live(block.account, block.amount.negated());
+            self.change_live(account, block.amount);
             if block.born_ns != 0 {
+                let (from, to) = (block.account as usize, account as usize);
                 self.known.moved(&mut self.accounts, from, to, block.amount);
                 self.enlarge(account, block.amount.usable);
             }
@@ -314,8 +318,16 @@ impl Replay {
         account
     }
 
+    fn change_live(&mut self, account: u32, amount: Amount) {
+        let changed = &mut self.accounts[account as usize];
+        changed.change(amount, &self.highs);
+        if !std::mem::replace(&mut changed.stale, true) {
+            self.stale.push(account);
+        }
+    }
+
     fn change_account(&mut self, account: u32, amount: Amount, number: u64, time_ns: u64) {
-        self.accounts[account as usize].change(amount, &self.highs);
+        self.change_live(account, amount);
         self.live += amount.usable;
         self.asked.add(amount);
         self.watched_low = self.watched_low.min(self.live);

@@ -237,11 +237,17 @@ impl Desk {
     }
 
     fn tick(&mut self) {
-        let readings = self.probes.read(self.ticks);
         let now = self.now();
+        let readings = self.probes.read(self.ticks, now);
+        let rss = readings.iter().find(|(name, _)| name == "rss").and_then(|(_, bytes)| *bytes);
+        self.rss.extend(rss.map(|bytes| (self.since_start(now), bytes)));
+        if self.rss.len() > 8192 {
+            self.rss.drain(..4096);
+        }
         let tick = state::work(|state| {
             let replay = state.as_mut()?;
-            let sample = replay.sample(now, readings);
+            // The next sample after a pause tells what changed in it.
+            let sample = (!replay.paused).then(|| replay.changes(self.since_start(now), readings));
             let peak = replay.peak_event();
             let due = self.ticks.is_multiple_of(SUMMARY_TICKS);
             let analysis =
@@ -254,19 +260,12 @@ impl Desk {
                 (replay.high_waters(), totals, replay.peak_requested())
             });
             let records = std::mem::take(&mut replay.records);
-            Some((sample, records, peak, fresh, summary, analysis, replay.paused))
+            Some((sample, records, peak, fresh, summary, analysis))
         });
-        let Some((mut sample, records, peak, fresh, summary, analysis, paused)) = tick else { return };
+        let Some((sample, records, peak, fresh, summary, analysis)) = tick else { return };
         self.ticks += 1;
         self.note_events();
         self.new_scopes();
-        sample.time_ns = self.since_start(sample.time_ns);
-        let rss = sample.probes.iter().find(|(name, _)| name == "rss").and_then(|(_, bytes)| *bytes);
-        self.rss.extend(rss.map(|bytes| (sample.time_ns, bytes)));
-        if self.rss.len() > 8192 {
-            self.rss.drain(..4096);
-        }
-        let live = sample.live_bytes;
         records.into_iter().for_each(|record| self.shifted(record));
         // Before the sample: a log that is cut short between the two has no sample above its peak.
         if let Some(snapshot) = fresh {
@@ -274,14 +273,11 @@ impl Desk {
             self.peak_ns = if peak.1 > self.peak_event.1 { self.now_ns } else { self.peak_ns };
             self.peak_event = peak;
         }
-        if !paused {
-            self.output.record(Record::Sample(sample));
-        }
+        let live = sample.as_ref().map(|sample| sample.live_bytes);
+        sample.into_iter().for_each(|sample| self.output.record(Record::Changes(sample)));
         // At once: what follows takes longer, and the process may be killed in it.
         self.output.flush();
-        if !paused {
-            self.book_near_peak(live);
-        }
+        live.into_iter().for_each(|live| self.book_near_peak(live));
         if let Some((waters, totals, requested)) = summary {
             self.shifted(Record::PeakRequested(requested));
             self.shifted(Record::HighWaters(waters));

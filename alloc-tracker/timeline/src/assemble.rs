@@ -1,19 +1,18 @@
 //! Folds [`Record`]s into a [`Timeline`], in bounded memory.
 //!
-//! When there are more than [`MAX_SAMPLES`] samples, neighbours are merged in pairs and the one with more live bytes
+//! When there are more than `MAX_SAMPLES` samples, neighbours are merged in pairs and the one with more live bytes
 //! stays; its `high_bytes` becomes the pair's. So the file never grows past its bound and no peak is lost.
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;
 use crate::file::{
     Allocator, AtExit, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark, PeakRequested, Resolution,
-    Series, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Snapshot, Step, Timeline, Totals, TrackerCost,
 };
-use crate::record::{Record, Sample};
-use crate::scope::{Dimension, Scope};
+use crate::record::Record;
+use crate::samples::Samples;
+use crate::scope::Scope;
 
-/// The most samples a timeline holds.
-pub const MAX_SAMPLES: usize = 2048;
 /// The most steps a timeline holds; later ones push out the earliest.
 pub const MAX_STEPS: usize = 4096;
 /// For how many marks of one name the table is kept; later ones push out the earliest.
@@ -33,7 +32,7 @@ pub struct Assembler {
     interposition: Vec<Resolution>,
     scopes: Vec<Scope>,
     interval_ns: u64,
-    samples: Vec<Sample>,
+    samples: Samples,
     marks: VecDeque<Mark>,
     steps: VecDeque<Step>,
     peak: Snapshot,
@@ -73,7 +72,14 @@ impl Assembler {
             }
             Record::Resolution(resolution) => self.interposition.push(resolution),
             Record::Scope(scope) => self.scopes.push(scope),
-            Record::Sample(sample) => self.sample(sample),
+            Record::Sample(sample) => {
+                self.reach(sample.time_ns);
+                self.samples.whole(sample);
+            }
+            Record::Changes(sample) => {
+                self.reach(sample.time_ns);
+                self.samples.changed(sample);
+            }
             Record::Mark(mark) => self.mark(mark),
             Record::Step(step) => {
                 self.reach(step.end_ns);
@@ -114,7 +120,7 @@ impl Assembler {
             format_version: FORMAT_VERSION,
             ending: self.ending.unwrap_or(Ending::Recovered),
             duration_ns: self.duration_ns,
-            series: columns(&self.samples, &self.scopes, self.interval_ns),
+            series: self.samples.series(&self.scopes, self.interval_ns),
             run: self.run,
             machine: self.machine,
             allocator: self.allocator,
@@ -145,7 +151,7 @@ impl Assembler {
         }];
         records.extend(self.interposition.iter().cloned().map(Record::Resolution));
         records.extend(self.scopes.iter().cloned().map(Record::Scope));
-        records.extend(self.samples.iter().cloned().map(Record::Sample));
+        records.extend(self.samples.records());
         records.extend(self.marks.iter().cloned().map(Record::Mark));
         records.extend(self.steps.iter().cloned().map(Record::Step));
         records.push(Record::Peak(self.peak.clone()));
@@ -163,14 +169,6 @@ impl Assembler {
 
     fn reach(&mut self, time_ns: u64) {
         self.duration_ns = self.duration_ns.max(time_ns);
-    }
-
-    fn sample(&mut self, sample: Sample) {
-        self.reach(sample.time_ns);
-        self.samples.push(sample);
-        if self.samples.len() > MAX_SAMPLES {
-            self.samples = merge_pairs(std::mem::take(&mut self.samples));
-        }
     }
 
     fn mark(&mut self, mark: Mark) {
@@ -191,100 +189,10 @@ impl Assembler {
     }
 }
 
-/// Halves the number of samples; of each pair the one with more live bytes stays.
-fn merge_pairs(samples: Vec<Sample>) -> Vec<Sample> {
-    let mut merged = Vec::with_capacity(samples.len() / 2 + 1);
-    let mut rest = samples.into_iter();
-    while let Some(first) = rest.next() {
-        merged.push(match rest.next() {
-            None => first,
-            Some(second) => {
-                let high = first.high_bytes.max(second.high_bytes);
-                let mut kept = if second.live_bytes >= first.live_bytes { second } else { first };
-                kept.high_bytes = high;
-                kept
-            }
-        });
-    }
-    merged
-}
-
-/// Turns samples (rows) into a series (columns).
-fn columns(samples: &[Sample], scopes: &[Scope], interval_ns: u64) -> Series {
-    let nobody = Scope::default();
-    let count = samples.len();
-    let mut series = Series { interval_ns, ..Series::default() };
-    for (index, sample) in samples.iter().enumerate() {
-        series.time_ns.push(sample.time_ns);
-        series.live_bytes.push(sample.live_bytes);
-        series.requested_bytes.push(sample.requested_bytes);
-        series.high_bytes.push(sample.high_bytes);
-        for (scope, category, bytes) in &sample.rows {
-            let scope = scopes.get(*scope as usize).unwrap_or(&nobody);
-            for dimension in Dimension::ALL {
-                let name = dimension.of(scope, *category);
-                let table = series.by_mut(dimension);
-                if !table.contains_key(name) {
-                    table.insert(name.to_owned(), vec![0; count]);
-                }
-                if let Some(column) = table.get_mut(name) {
-                    // A damaged log can hold any numbers.
-                    column[index] = column[index].saturating_add(*bytes);
-                }
-            }
-        }
-        for (name, value) in &sample.probes {
-            if !series.probes.contains_key(name) {
-                series.probes.insert(name.clone(), vec![None; count]);
-            }
-            if let Some(column) = series.probes.get_mut(name) {
-                column[index] = *value;
-            }
-        }
-    }
-    series
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::Category;
-
-    fn sample(time_ns: u64, live_bytes: u64) -> Record {
-        Record::Sample(Sample {
-            time_ns,
-            live_bytes,
-            requested_bytes: live_bytes,
-            high_bytes: live_bytes + 1,
-            rows: vec![(0, Category::Other, live_bytes)],
-            probes: vec![("rss".to_owned(), Some(live_bytes * 2))],
-        })
-    }
-
-    #[test]
-    fn merging_bounds_the_samples_and_keeps_the_peak() {
-        let mut assembler = Assembler::new();
-        assembler.apply(Record::Scope(Scope::default()));
-        let spike = 7_777_777;
-        for time in 0..100_000 {
-            assembler.apply(sample(time, if time == 54_321 { spike } else { time % 100 }));
-        }
-        let series = assembler.timeline().series;
-        assert!(series.time_ns.len() <= MAX_SAMPLES);
-        assert_eq!(series.live_bytes.iter().max(), Some(&spike));
-        assert_eq!(series.high_bytes.iter().max(), Some(&(spike + 1)));
-        assert!(series.time_ns.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(series.by_category["other"] == series.live_bytes);
-    }
-
-    /// As a damaged log may have them: the sum stays at the most that can be said.
-    #[test]
-    fn rows_past_the_end_of_the_numbers_do_not_overflow() {
-        let mut assembler = Assembler::new();
-        let rows = vec![(0, Category::Other, u64::MAX), (0, Category::Other, 2)];
-        assembler.apply(Record::Sample(Sample { rows, ..Sample::default() }));
-        assert_eq!(assembler.timeline().series.by_category["other"], [u64::MAX]);
-    }
+    use crate::record::Sample;
 
     #[test]
     fn only_the_latest_tables_of_a_name_are_kept() {
@@ -302,7 +210,7 @@ mod tests {
     #[test]
     fn a_log_without_an_end_is_a_recovered_timeline() {
         let mut assembler = Assembler::new();
-        assembler.apply(sample(5, 1));
+        assembler.apply(Record::Sample(Sample { time_ns: 5, ..Sample::default() }));
         let timeline = assembler.timeline();
         assert_eq!(timeline.ending, Ending::Recovered);
         assert_eq!(timeline.duration_ns, 5);

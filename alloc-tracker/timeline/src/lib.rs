@@ -19,18 +19,20 @@ mod assemble;
 mod file;
 mod load;
 mod record;
+mod samples;
 mod scope;
 mod store;
 
 pub use analysis::{
     Analysis, Bucket, Coverage, Fate, Figures, Flow, Growth, GrowthOwner, Histogram, Over, Place, Sums,
 };
-pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_SAMPLES, MAX_STEPS};
+pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_STEPS};
 pub use file::{
     Allocator, AtExit, Book, BookLine, Door, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark,
     PeakRequested, Resolution, ScopeTotals, Series, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};
+pub use samples::MAX_SAMPLES;
 pub use scope::{Category, Dimension, NONE, Row, Scope, split_by};
 pub use store::{encode, store};

@@ -2,6 +2,7 @@
 //!
 //! On disk a log is one JSON object a line. A line that the end of the process cut short is not an error: what
 //! stands before it counts.
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ pub enum Record {
     Scope(Scope),
     /// The state at one tick.
     Sample(Sample),
+    /// The same, but of its rows and probes only those that are different from the sample before; what is gone has 0 bytes.
+    Changes(Sample),
     /// A named instant.
     Mark(Mark),
     /// A finished step.
@@ -70,7 +73,7 @@ pub enum Record {
     },
 }
 
-/// Who owned what at one tick, thin enough to be taken a hundred times a second.
+/// Who owned what at one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When, since the session began.
@@ -84,5 +87,5 @@ pub struct Sample {
     /// Usable bytes by scope number and category; the sum is `live_bytes`.
     pub rows: Vec<(u32, Category, u64)>,
     /// What the probes read.
-    pub probes: Vec<(String, Option<u64>)>,
+    pub probes: Vec<(Cow<'static, str>, Option<u64>)>,
 }
