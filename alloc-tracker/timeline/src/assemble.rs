@@ -11,7 +11,8 @@ use crate::file::{
 };
 use crate::record::Record;
 use crate::samples::Samples;
-use crate::scope::Scope;
+use crate::scope::{Dimension, Scope};
+use crate::stacks::Stacks;
 
 /// The most steps a timeline holds; later ones push out the earliest.
 pub const MAX_STEPS: usize = 4096;
@@ -44,6 +45,7 @@ pub struct Assembler {
     lanes: Vec<Lane>,
     tracker: TrackerCost,
     analysis: Option<Analysis>,
+    stacks: Option<Stacks>,
 }
 
 impl Assembler {
@@ -106,6 +108,7 @@ impl Assembler {
                 self.reach(analysis.time_ns);
                 self.analysis = Some(*analysis);
             }
+            Record::Stacks(stacks) => self.stacks = Some(*stacks),
             Record::End { time_ns, ending } => {
                 self.reach(time_ns);
                 self.ending = Some(ending);
@@ -137,6 +140,7 @@ impl Assembler {
             lanes: self.lanes,
             tracker: self.tracker,
             analysis: self.analysis,
+            stacks: self.stacks,
         }
     }
 
@@ -163,6 +167,7 @@ impl Assembler {
         records.push(Record::Lanes(self.lanes.clone()));
         records.push(Record::Tracker(self.tracker.clone()));
         records.extend(self.analysis.iter().cloned().map(|analysis| Record::Analysis(Box::new(analysis))));
+        records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
         records.extend(self.ending.map(|ending| Record::End { time_ns: self.duration_ns, ending }));
         records
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::scope::{Category, Dimension, Row, Scope, split_by};
+use crate::stacks::Stacks;
 
 /// The value of [`Timeline::format`].
 pub const FORMAT_NAME: &str = "alloc-timeline";
@@ -60,6 +61,9 @@ pub struct Timeline {
     /// What became of the blocks; absent in files of recorders that did not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
+    /// Who allocates, by stack; absent when nobody asked for stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<Stacks>,
 }
 
 /// How the recording ended.

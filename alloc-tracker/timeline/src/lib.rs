@@ -21,6 +21,7 @@ mod load;
 mod record;
 mod samples;
 mod scope;
+mod stacks;
 mod store;
 
 pub use analysis::{
@@ -35,4 +36,5 @@ pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};
 pub use samples::MAX_SAMPLES;
 pub use scope::{Category, Dimension, NONE, Row, Scope, split_by};
+pub use stacks::{Call, SampleCounts, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
 pub use store::{encode, store};

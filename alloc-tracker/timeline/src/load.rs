@@ -145,6 +145,11 @@ fn contradiction(timeline: &Timeline) -> Option<String> {
     {
         return Some(reason);
     }
+    if let Some(stacks) = &timeline.stacks
+        && let Some(reason) = crate::stacks::contradiction(stacks, timeline.scopes.len())
+    {
+        return Some(reason);
+    }
     if let Some(book) = &timeline.book {
         let sum: i128 = book.lines.iter().map(|line| i128::from(line.bytes)).sum();
         if sum != i128::from(book.rss_bytes) {

@@ -14,6 +14,7 @@ use crate::file::{
     TrackerCost,
 };
 use crate::scope::{Category, Scope};
+use crate::stacks::Stacks;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,8 @@ pub enum Record {
     Tracker(TrackerCost),
     /// What became of the blocks so far; replaces the one before.
     Analysis(Box<Analysis>),
+    /// Who allocates, by stack; replaces the one before. The first says that there will be stacks, the last has them.
+    Stacks(Box<Stacks>),
     /// Last line of a log that was ended in order.
     End {
         /// When.

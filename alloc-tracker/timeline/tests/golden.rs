@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::Timeline;
 
 /// What was written of `full::records()`: by the first recorders, since there is an analysis, and since there is a peak of
-/// the requested bytes, and requested bytes of steps and own peaks. None is a version of its own, because a reader that
+/// the requested bytes, and requested bytes of steps and own peaks, and since there are stacks. None is a version of its own, because a reader that
 /// does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
 /// changed, and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 3] {
+fn shipped() -> [(&'static str, Timeline); 4] {
     [
         ("v1.timeline.json", full::first_timeline()),
         ("v1-analysis.timeline.json", full::second_timeline()),
-        ("v1-requested.timeline.json", full::timeline()),
+        ("v1-requested.timeline.json", full::third_timeline()),
+        ("v1-stacks.timeline.json", full::timeline()),
     ]
 }
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    Allocator, Analysis, Assembler, Book, BookLine, Bucket, Category, Coverage, Dimension, Door, Ending,
+    Allocator, Analysis, Assembler, Book, BookLine, Bucket, Call, Category, Coverage, Dimension, Door, Ending,
     FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Lane, Machine, Mark, Over,
-    PeakRequested, Place, Record, Resolution, Row, Sample, Scope, ScopeTotals, Snapshot, Step, Sums, Timeline, Totals,
-    TrackerCost,
+    PeakRequested, Place, Record, Resolution, Row, Sample, SampleCounts, Scope, ScopeTotals, Site, SiteColumn,
+    SiteGrowth, SiteSums, Snapshot, Stacks, Step, Sums, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -126,6 +126,7 @@ pub fn records() -> Vec<Record> {
             losses: vec!["the disk was full for 2 s".into()],
         }),
         Record::Analysis(Box::new(analysis())),
+        Record::Stacks(Box::new(stacks())),
         Record::End { time_ns: 15, ending: Ending::Finished },
     ]
 }
@@ -197,6 +198,55 @@ fn analysis() -> Analysis {
     }
 }
 
+/// Two sites of three samples, and one of a fourth among the others.
+fn stacks() -> Stacks {
+    let call = |function: &str, line: Option<u32>, inlined| Call {
+        function: function.into(),
+        file: line.map(|_| "src/model.rs".into()),
+        line,
+        inlined,
+    };
+    let sums = |samples, bytes: u64, exit_samples| SiteSums {
+        samples,
+        allocated_bytes: bytes,
+        error_bytes: bytes / 4,
+        allocated_blocks: samples * 4,
+        peak_bytes: bytes / 2,
+        exit_bytes: bytes / 2,
+        exit_samples,
+    };
+    Stacks {
+        mean_bytes: 64,
+        seed: 7,
+        complete: true,
+        samples: SampleCounts {
+            taken: 4,
+            without_calls: 1,
+            cut: 1,
+            not_followed: 1,
+            lost: 1,
+            lost_bytes: 64,
+            unnamed_calls: 1,
+        },
+        calls: vec![
+            call("main", Some(3), false),
+            call("model::Layer::forward", Some(20), true),
+            call("libc10.so+0x1234", None, false),
+        ],
+        sites: vec![
+            Site { scope: 1, calls: vec![0, 1, 2], cut: true, sums: sums(2, 128, 1) },
+            Site { scope: 0, calls: Vec::new(), cut: false, sums: sums(1, 64, 1) },
+        ],
+        others: sums(1, 64, 0),
+        growth: SiteGrowth {
+            steps: vec![1, 2],
+            live_bytes: vec![64, 192],
+            columns: vec![SiteColumn { site: 0, live_bytes: vec![0, 128] }],
+            other_bytes: vec![64, 64],
+        },
+    }
+}
+
 /// The timeline of [`records`] as the first recorders wrote it, without an analysis.
 pub fn first_timeline() -> Timeline {
     Timeline { analysis: None, ..second_timeline() }
@@ -204,13 +254,18 @@ pub fn first_timeline() -> Timeline {
 
 /// The same as the next ones did, with usable bytes alone in some places.
 pub fn second_timeline() -> Timeline {
-    let mut timeline = Timeline { peak_requested: None, ..timeline() };
+    let mut timeline = Timeline { peak_requested: None, ..third_timeline() };
     for step in &mut timeline.steps {
         (step.requested_bytes, step.end_requested_bytes) = (None, None);
     }
     timeline.high_waters.iter_mut().for_each(|water| water.requested_bytes = None);
     timeline.totals.requested_bytes = None;
     timeline
+}
+
+/// The same with requested bytes as well, before there were stacks.
+pub fn third_timeline() -> Timeline {
+    Timeline { stacks: None, ..timeline() }
 }
 
 /// The timeline of [`records`].
