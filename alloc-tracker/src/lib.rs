@@ -33,6 +33,7 @@ mod probe;
 mod recorder;
 mod scope;
 mod session;
+mod stacks;
 mod sys;
 mod tag;
 

@@ -6,6 +6,7 @@ use crate::ledger::slot::Slot;
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, exact, mode};
+use crate::stacks;
 use crate::sys::{self, next_free};
 use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
@@ -80,6 +81,7 @@ pub fn count_new(block: *mut u8, sizes: [usize; 2]) {
     if !block.is_null() {
         let slot = pool::acquire();
         let scope = slot.map_or_else(pool::scope_without_slot, Slot::scope);
+        stacks::allocated(slot, block, sizes[0], scope);
         tag(slot, block, sizes, scope, Kind::Allocated);
     }
 }
@@ -260,6 +262,7 @@ pub fn uncount(block: *mut u8) {
 /// Takes the tag off a block that is about to be freed, and counts the free.
 fn untag(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) {
     place.clear();
+    stacks::freed(slot, block);
     if tag.ordered() {
         let call = slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed));
         let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);

@@ -13,6 +13,7 @@ use crate::ledger::slot::Slot;
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, publish};
 use crate::mode::{Mode, mode};
+use crate::stacks;
 use crate::sys::next_realloc;
 use crate::tag::block;
 use crate::tag::class::{self, SMALL_MAX};
@@ -57,13 +58,17 @@ pub fn recount(
         Some(slot) => bump(&slot.resized, 1),
         None => _ = totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed),
     }
+    let sampled = stacks::take(slot, block);
     let token = take(slot, place, block, &old);
     let resized = really(block);
     if resized.is_null() {
         // The block is untouched, and so is what its tag said of its size.
+        stacks::put(slot, sampled, block, [old.usable; 2], old.scope);
         put(slot, token, block, [old.usable, old.requested], &old);
     } else {
-        put(slot, token, resized, [usable(resized), size], &old);
+        let usable = usable(resized);
+        stacks::put(slot, sampled, resized, [old.usable, usable], old.scope);
+        put(slot, token, resized, [usable, size], &old);
     }
     resized
 }

@@ -54,13 +54,38 @@ pub(crate) enum Kind {
     Left,
     /// The program pauses the recording (a = 1) or resumes it (a = 0).
     Paused,
+    /// A block was sampled, or what a realloc added to it. a = address, b = bytes that the sample stands for, c = number of
+    /// the stack, d = bit 0: its free will be told, bit 1: it is what a realloc added; e = its bytes.
+    Sampled,
+    /// A sampled block is about to be freed. a = address.
+    SampleFreed,
+    /// A sampled block is about to be resized: its address is nobody's until `SamplePut`. a = address, e = token.
+    SampleTaken,
+    /// It has been. a = new address, 0 when its free will not be told; b, c = bytes after and before; e = token.
+    SamplePut,
 }
 
 impl Kind {
     pub(crate) fn from_number(number: u8) -> Kind {
         use Kind::*;
-        const KINDS: [Kind; 12] =
-            [Nothing, Delta, Allocated, Adopted, Freed, Taken, Put, Labelled, Mark, Step, Left, Paused];
+        const KINDS: [Kind; 16] = [
+            Nothing,
+            Delta,
+            Allocated,
+            Adopted,
+            Freed,
+            Taken,
+            Put,
+            Labelled,
+            Mark,
+            Step,
+            Left,
+            Paused,
+            Sampled,
+            SampleFreed,
+            SampleTaken,
+            SamplePut,
+        ];
         KINDS.get(usize::from(number)).copied().unwrap_or(Nothing)
     }
 }

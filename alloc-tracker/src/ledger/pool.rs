@@ -12,6 +12,7 @@ use super::lane::Lane;
 use super::slot::{DEFAULT_SCOPE, Slot};
 use crate::door::backend::{Backend, backend};
 use crate::mode::{Mode, mode};
+use crate::stacks;
 use crate::sys;
 use crate::tag::scope::{ScopeId, TRACKER};
 
@@ -157,8 +158,8 @@ pub fn acquire() -> Option<&'static Slot> {
     MOST_LIVE.fetch_max(LIVE.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     arrange_release(slot);
     SLOT.with(|cell| cell.set(slot));
-    // In any other mode, and over any other backend, every block goes the cold way.
-    if mode() == Mode::On && backend() == Backend::Jemalloc {
+    // In any other mode, over any other backend, and where blocks are sampled, every block goes the cold way.
+    if mode() == Mode::On && backend() == Backend::Jemalloc && !stacks::on() {
         own::set(&slot.lane);
     }
     BUSY.with(|busy| busy.set(false));

@@ -16,6 +16,7 @@ use super::entry::{Entry, UNUSED, bump};
 use super::lane::{Lane, WORD_LIMIT};
 use super::publish;
 use super::totals::Counts;
+use crate::stacks::Sampler;
 use crate::tag::scope::{NOBODY, ScopeId, TRACKER};
 
 /// Counters by scope in one slot; a power of two.
@@ -60,6 +61,8 @@ pub struct Slot {
     pub serial: AtomicU32,
     /// Kernel thread id of the owner.
     pub thread: AtomicU32,
+    /// Which of its blocks are sampled.
+    pub sampler: Sampler,
     /// An address on the owner's stack, by which the book finds the stack among the mappings.
     pub stack_address: AtomicUsize,
     /// 0 when the slot is free.

@@ -5,6 +5,7 @@ use super::resident::Pagemap;
 use crate::event::ring;
 use crate::ledger::totals::{self, Counts};
 use crate::ledger::{pool, slot};
+use crate::stacks;
 use crate::sys;
 use crate::tag::{scope, shadow, tiny};
 
@@ -36,8 +37,12 @@ pub fn overhead() -> BTreeMap<String, u64> {
     if let Some(pagemap) = Pagemap::open() {
         let mapped: u64 = sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum();
         let threads = (pool::most_threads() * size_of::<slot::Slot>()) as u64;
+        let stacks: u64 = stacks::ranges().into_iter().map(|(start, end)| pagemap.resident(start, end)).sum();
         parts.insert("threads".to_owned(), threads.min(mapped));
-        parts.insert("shadow_map".to_owned(), mapped.saturating_sub(threads));
+        parts.insert("shadow_map".to_owned(), mapped.saturating_sub(threads + stacks));
+        if stacks > 0 {
+            parts.insert("stacks".to_owned(), stacks);
+        }
         parts.insert("tables".to_owned(), tables_resident(&pagemap));
     }
     parts

@@ -62,42 +62,19 @@ struct Aside {
     amount: Amount,
 }
 
-/// See the module's description.
-#[derive(Clone, Debug)]
-pub struct Account {
-    pub scope: ScopeId,
-    pub category: Category,
-    /// Where this account is summed up: by phase, layer, op and category, and by layer in a phase.
-    pub groups: [u32; 5],
-    /// The part of `live` that is known by address.
-    pub known: Amount,
+/// An amount now and at the peaks.
+#[derive(Clone, Debug, Default)]
+pub struct Level {
     live: Amount,
     aside: [Aside; 2],
-    /// Usable and requested bytes in the samples so far.
-    pub sampled: (u64, u64),
-    /// Whether it may hold something else by now.
-    pub stale: bool,
 }
 
-impl Account {
-    pub fn new(scope: ScopeId, category: Category, groups: [u32; 5]) -> Self {
-        Account {
-            scope,
-            category,
-            groups,
-            known: Amount::default(),
-            live: Amount::default(),
-            aside: [Aside::default(); 2],
-            sampled: (0, 0),
-            stale: false,
-        }
-    }
-
+impl Level {
     pub fn live(&self) -> Amount {
         self.live
     }
 
-    /// What the account held at the peak of `span`.
+    /// What it was at the peak of `span`.
     pub fn at(&self, span: Span, high: &HighWater) -> Amount {
         let aside = &self.aside[span as usize];
         if aside.epoch == high.epoch { aside.amount } else { self.live }
@@ -111,8 +88,8 @@ impl Account {
         self.live.add(amount);
     }
 
-    /// Adds `amount` to what the account held at the peak of `span`, and to nothing else.
-    pub fn change_past(&mut self, span: Span, amount: Amount, high: &HighWater) {
+    /// Adds `amount` to what it was at the peak of `span`, and to nothing else.
+    fn change_past(&mut self, span: Span, amount: Amount, high: &HighWater) {
         self.put_aside(span, high);
         self.aside[span as usize].amount.add(amount);
     }
@@ -122,5 +99,54 @@ impl Account {
         if aside.epoch != high.epoch {
             *aside = Aside { epoch: high.epoch, amount: self.live };
         }
+    }
+}
+
+/// See the module's description.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub scope: ScopeId,
+    pub category: Category,
+    /// Where this account is summed up: by phase, layer, op and category, and by layer in a phase.
+    pub groups: [u32; 5],
+    /// The part of what is live that is known by address.
+    pub known: Amount,
+    /// Usable and requested bytes in the samples so far.
+    pub sampled: (u64, u64),
+    /// Whether it may hold something else by now.
+    pub stale: bool,
+    level: Level,
+}
+
+impl Account {
+    pub fn new(scope: ScopeId, category: Category, groups: [u32; 5]) -> Self {
+        Account {
+            scope,
+            category,
+            groups,
+            known: Amount::default(),
+            sampled: (0, 0),
+            stale: false,
+            level: Level::default(),
+        }
+    }
+
+    pub fn live(&self) -> Amount {
+        self.level.live()
+    }
+
+    /// What the account held at the peak of `span`.
+    pub fn at(&self, span: Span, high: &HighWater) -> Amount {
+        self.level.at(span, high)
+    }
+
+    /// As [`Level::change`].
+    pub fn change(&mut self, amount: Amount, highs: &[HighWater; 2]) {
+        self.level.change(amount, highs);
+    }
+
+    /// Adds `amount` to what the account held at the peak of `span`, and to nothing else.
+    pub fn change_past(&mut self, span: Span, amount: Amount, high: &HighWater) {
+        self.level.change_past(span, amount, high);
     }
 }

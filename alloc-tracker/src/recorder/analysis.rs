@@ -2,7 +2,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Analysis, Category, Coverage, Dimension, Fate, Figures, NONE, Over, Place};
+use alloc_timeline::{Analysis, Category, Coverage, Dimension, Fate, Figures, Growth, GrowthOwner, NONE, Over, Place};
 
 use super::account::{Account, Amount};
 use super::group::{Group, Key, PHASES};
@@ -30,7 +30,21 @@ impl Replay {
             figures: self.figures(),
             flows: known.flows.table(self.accounts.iter().map(held), |cell| self.place(cell)),
             histograms: known.histograms.table(),
-            growth: self.history.table(&self.accounts),
+            growth: self.growth(),
+        }
+    }
+
+    fn growth(&self) -> Growth {
+        let told = self.history.told();
+        let owner = |(index, live_bytes): (usize, Vec<u64>)| {
+            let Account { scope, category, .. } = self.accounts[index];
+            GrowthOwner { scope: scope.into(), category, live_bytes }
+        };
+        Growth {
+            steps: told.steps,
+            live_bytes: told.live_bytes,
+            owners: told.columns.into_iter().map(owner).collect(),
+            other_bytes: told.other_bytes,
         }
     }
 

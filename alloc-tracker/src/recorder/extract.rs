@@ -6,6 +6,7 @@ use alloc_timeline::{Dimension, HighWater, NONE, PeakRequested, Row, Sample, Sco
 use super::account::{Account, Amount, Span};
 use super::group::{Group, Key};
 use super::replay::Replay;
+use super::sites::Told;
 use super::watch::Seen;
 use crate::ledger::pool;
 use crate::ledger::slot::SLACK;
@@ -73,6 +74,11 @@ impl Replay {
     pub fn snapshot_peak(&self) -> Snapshot {
         let high = &self.highs[Span::Session as usize];
         self.snapshot(high.time_ns, self.rows(|account| account.at(Span::Session, high)))
+    }
+
+    /// Who allocated, by stack.
+    pub fn sites(&self) -> Told {
+        self.sites.told(&self.highs[Span::Session as usize])
     }
 
     /// The most that was requested and not freed.

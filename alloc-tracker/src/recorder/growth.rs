@@ -1,19 +1,15 @@
-//! What is live at the end of each step, by account.
+//! What is live at the end of each step, by owner: an account, or a site of sampled stacks.
 //!
-//! An account's column holds only its changes. When there are more than [`MOST_STEPS`] steps, every second one is
+//! An owner's column holds only its changes. When there are more than [`MOST_STEPS`] steps, every second one is
 //! forgotten, and from then on only every second one kept; the latest is always there.
-use alloc_timeline::{Growth, GrowthOwner};
-
-use super::account::Account;
-
 /// The most steps that are kept.
 const MOST_STEPS: usize = 256;
 /// Owners with a column of their own in the file.
-const MOST_OWNERS: usize = 64;
-/// Accounts with a column of their own here; those that come later are part of the rest.
-const MOST_ACCOUNTS: usize = 8 * 1024;
+const MOST_TOLD: usize = 64;
+/// Owners with a column of their own here; those that come later are part of the rest.
+const MOST_COLUMNS: usize = 8 * 1024;
 
-/// From which kept step on an account held how much. Nothing before the first.
+/// From which kept step on an owner held how much. Nothing before the first.
 type Column = Vec<(u32, i64)>;
 
 /// See the module's description.
@@ -42,8 +38,8 @@ impl History {
         (step - 1).is_multiple_of(self.stride)
     }
 
-    /// Step number `step` (from 1) ended with these accounts.
-    pub fn step_ended(&mut self, step: u64, accounts: &[Account]) {
+    /// Step number `step` (from 1) ended while the owners held so much, each at the same place every time.
+    pub fn step_ended(&mut self, step: u64, held: impl Iterator<Item = i64>) {
         if self.steps.last().is_some_and(|&last| !self.is_regular(last)) {
             self.forget_last();
         }
@@ -51,16 +47,20 @@ impl History {
             self.thin_out();
         }
         let place = self.steps.len() as u32;
-        self.steps.push(step);
-        self.columns.resize_with(accounts.len().min(MOST_ACCOUNTS), Vec::new);
-        let held = |account: &Account| account.live().usable.max(0);
-        self.totals.push(accounts.iter().map(held).sum());
-        for (column, account) in self.columns.iter_mut().zip(accounts) {
-            let held = held(account);
-            if held != column.last().map_or(0, |last| last.1) {
+        let mut total = 0;
+        for (index, held) in held.map(|bytes| bytes.max(0)).enumerate() {
+            total += held;
+            if index == self.columns.len() && index < MOST_COLUMNS {
+                self.columns.push(Column::new());
+            }
+            if let Some(column) = self.columns.get_mut(index)
+                && held != column.last().map_or(0, |last| last.1)
+            {
                 column.push((place, held));
             }
         }
+        self.steps.push(step);
+        self.totals.push(total);
     }
 
     fn forget_last(&mut self) {
@@ -89,60 +89,57 @@ impl History {
         self.steps = kept.iter().map(|&place| self.steps[place]).collect();
     }
 
-    /// As the file has it: half of the columns are those whose lowest point of the last third of the steps is the
+    /// What the file tells: half of the columns are those whose lowest point of the last third of the steps is the
     /// farthest above that of the third before, the others those that changed the most.
-    pub fn table(&self, accounts: &[Account]) -> Growth {
+    pub fn told(&self) -> Told {
         let count = self.steps.len();
-        let mut candidates: Vec<(usize, Vec<u64>)> = Vec::new();
+        let mut columns: Vec<(usize, Vec<u64>)> = Vec::new();
         for (index, column) in self.columns.iter().enumerate() {
             if column.len() > 1 || column.first().is_some_and(|(from, _)| *from > 0) {
-                candidates.push((index, (0..count).map(|place| at(column, place) as u64).collect()));
+                columns.push((index, (0..count).map(|place| at(column, place) as u64).collect()));
             }
         }
         let lowest = |values: &[u64]| values.iter().copied().min().unwrap_or(0);
         let rise =
             |values: &[u64]| lowest(&values[count * 2 / 3..]).saturating_sub(lowest(&values[count / 3..count * 2 / 3]));
         let change = |values: &[u64]| values.iter().copied().max().unwrap_or(0) - lowest(values);
-        candidates.sort_by_key(|(index, values)| (std::cmp::Reverse(rise(values)), *index));
-        let split = (MOST_OWNERS / 2).min(candidates.len());
-        candidates[split..].sort_by_key(|(index, values)| (std::cmp::Reverse(change(values)), *index));
-        candidates.truncate(MOST_OWNERS);
-        let mut other: Vec<u64> = self.totals.iter().map(|&total| total as u64).collect();
-        let owners: Vec<GrowthOwner> = candidates
-            .into_iter()
-            .map(|(index, live_bytes)| {
-                other.iter_mut().zip(&live_bytes).for_each(|(other, own)| *other -= own);
-                let account = &accounts[index];
-                GrowthOwner { scope: account.scope.into(), category: account.category, live_bytes }
-            })
-            .collect();
-        let live_bytes = self.totals.iter().map(|&total| total as u64).collect();
-        Growth { steps: self.steps.clone(), live_bytes, owners, other_bytes: other }
+        columns.sort_by_key(|(index, values)| (std::cmp::Reverse(rise(values)), *index));
+        let split = (MOST_TOLD / 2).min(columns.len());
+        columns[split..].sort_by_key(|(index, values)| (std::cmp::Reverse(change(values)), *index));
+        columns.truncate(MOST_TOLD);
+        let live_bytes: Vec<u64> = self.totals.iter().map(|&total| total as u64).collect();
+        let mut other_bytes = live_bytes.clone();
+        for (_, column) in &columns {
+            other_bytes.iter_mut().zip(column).for_each(|(other, own)| *other -= own);
+        }
+        Told { steps: self.steps.clone(), live_bytes, columns, other_bytes }
     }
+}
+
+/// The columns that reach the file.
+#[derive(Debug)]
+pub struct Told {
+    pub steps: Vec<u64>,
+    /// All owners together.
+    pub live_bytes: Vec<u64>,
+    /// The places of some owners, and what they held at the end of each step.
+    pub columns: Vec<(usize, Vec<u64>)>,
+    /// All others together.
+    pub other_bytes: Vec<u64>,
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc_timeline::Category;
-
-    use super::super::account::{Amount, HighWater};
     use super::*;
 
-    fn add(account: &mut Account, usable: i64) {
-        account.change(Amount { usable, requested: usable, blocks: 1 }, &[HighWater::default(); 2]);
-    }
-
-    /// Account 0 holds 1,000 for ever, account 1 leaks 10 a step, account 2 comes and goes.
-    fn after(steps: u64) -> Growth {
-        let mut accounts: Vec<Account> = (0..3).map(|scope| Account::new(scope, Category::Other, [0; 5])).collect();
+    /// Owner 0 holds 1,000 for ever, owner 1 leaks 10 a step, owner 2 comes and goes.
+    fn after(steps: u64) -> Told {
         let mut history = History::default();
-        add(&mut accounts[0], 1_000);
         for step in 1..=steps {
-            add(&mut accounts[1], 10);
-            add(&mut accounts[2], if step % 2 == 1 { 500 } else { -500 });
-            history.step_ended(step, &accounts);
+            let held = [1_000, 10 * step as i64, if step % 2 == 1 { 500 } else { 0 }];
+            history.step_ended(step, held.into_iter());
         }
-        history.table(&accounts)
+        history.told()
     }
 
     #[test]
@@ -150,7 +147,7 @@ mod tests {
         let growth = after(4);
         assert_eq!(growth.steps, [1, 2, 3, 4]);
         assert_eq!(growth.live_bytes, [1_510, 1_020, 1_530, 1_040]);
-        let column = |scope| &growth.owners.iter().find(|owner| owner.scope == scope).expect("a column").live_bytes;
+        let column = |owner| &growth.columns.iter().find(|(index, _)| *index == owner).expect("a column").1;
         assert_eq!(column(1), &[10, 20, 30, 40]);
         assert_eq!(column(2), &[500, 0, 500, 0]);
         assert_eq!(growth.other_bytes, [1_000; 4], "what never changes has no column");
@@ -162,12 +159,12 @@ mod tests {
         let growth = after(1_000);
         assert_eq!(growth.steps.len(), 251);
         assert_eq!((growth.steps[1], growth.steps[249], growth.steps[250]), (5, 997, 1_000));
-        let leak = growth.owners.iter().find(|owner| owner.scope == 1).expect("a column");
-        for (step, bytes) in growth.steps.iter().zip(&leak.live_bytes) {
+        let (_, leak) = growth.columns.iter().find(|(index, _)| *index == 1).expect("a column");
+        for (step, bytes) in growth.steps.iter().zip(leak) {
             assert_eq!(*bytes, 10 * step);
         }
         for (place, step) in growth.steps.iter().enumerate() {
-            let own: u64 = growth.owners.iter().map(|owner| owner.live_bytes[place]).sum();
+            let own: u64 = growth.columns.iter().map(|(_, column)| column[place]).sum();
             assert_eq!(own + growth.other_bytes[place], growth.live_bytes[place], "step {step}");
         }
     }

@@ -4,6 +4,7 @@
 //! ```text
 //! event ring -> state.rs (one reader at a time) -> replay.rs (blocks, accounts, peaks) -> extract.rs (rows)
 //!                                                    | known.rs, growth.rs ------------> analysis.rs (what became of them)
+//!                                                    | sites.rs (samples, by stack) ---> symbols.rs (names, at the end)
 //!                                                                                            |
 //! probes ------------------------------------------> thread.rs (ticks) -> Records -> output.rs (log, timeline)
 //!                                                       | watch.rs (thresholds, before a peak) -> thread/dump.rs
@@ -21,7 +22,9 @@ mod lifetime;
 pub(crate) mod output;
 mod ownership;
 mod replay;
+mod sites;
 pub(crate) mod state;
+mod symbols;
 #[cfg(test)]
 mod tests;
 pub(crate) mod thread;

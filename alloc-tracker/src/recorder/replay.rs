@@ -9,6 +9,7 @@ use super::group::{Alive, Group, Key};
 use super::growth::History;
 use super::known::Known;
 use super::ownership::Way;
+use super::sites::Sites;
 use crate::event::{Event, Kind};
 use crate::ledger::publish;
 use crate::ledger::totals::{self, Counts};
@@ -76,6 +77,8 @@ pub struct Replay {
     pub(super) records: Vec<Record>,
     pub(super) last_time_ns: u64,
     pub(super) history: History,
+    /// Who allocates, by stack.
+    pub(super) sites: Sites,
 }
 
 /// The place of the group of a layer in a phase among an account's groups.
@@ -134,6 +137,9 @@ impl Replay {
             Kind::Step => self.step(event.a == 1, number, time_ns),
             Kind::Left => self.left(event.a as NameId),
             Kind::Paused => self.pause(event.a == 1, time_ns),
+            Kind::Sampled | Kind::SampleFreed | Kind::SampleTaken | Kind::SamplePut => {
+                self.sites.apply(event, &self.highs);
+            }
         }
     }
 
@@ -376,7 +382,8 @@ impl Replay {
             self.last_step_peak = Some(self.highs[Span::Step as usize].usable);
             self.records.push(Record::Step(step));
             self.step_ends += 1;
-            self.history.step_ended(index, &self.accounts);
+            self.history.step_ended(index, self.accounts.iter().map(|account| account.live().usable));
+            self.sites.step_ended(index);
         }
         if begins {
             self.steps += 1;

@@ -2,6 +2,7 @@
 mod dump;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,14 +13,16 @@ use alloc_timeline::{Ending, Lane, Record, TrackerCost};
 use super::aside::{Aside, Job};
 use super::output::Output;
 use super::replay::Replay;
+use super::sites::Told;
 use super::watch::Watch;
-use super::{extract, state};
+use super::{extract, state, symbols};
 use crate::event::ring;
 use crate::ledger::totals;
 use crate::ledger::{pool, publish};
 use crate::probe::book::{Readings, Survey};
 use crate::probe::{self, Probes};
 use crate::scope::{as_tracker, too_deep};
+use crate::stacks::{self, Modules};
 use crate::sys;
 use crate::tag::scope::{self, ScopeId};
 
@@ -86,6 +89,8 @@ pub(super) struct Desk {
     next_analysis: u64,
     watch: Watch,
     dumps: BTreeMap<&'static str, u32>,
+    /// What stacks are made of, where they are asked for.
+    modules: Option<Modules>,
 }
 
 fn desk_of(shared: &Shared) -> MutexGuard<'_, Option<Desk>> {
@@ -119,8 +124,12 @@ impl Recorder {
             next_analysis: FIRST_ANALYSIS_TICKS,
             watch,
             dumps: BTreeMap::new(),
+            modules: stacks::on().then(stacks::begin),
         };
         first.into_iter().for_each(|record| desk.output.record(record));
+        if desk.modules.is_some() {
+            desk.output.record(Record::Stacks(Box::new(symbols::promise())));
+        }
         // The replay first, then the events, then what was before them: nothing falls in between.
         state::work(|state| *state = Some(Replay::new(start_ns)));
         publish::begin();
@@ -292,6 +301,9 @@ impl Desk {
             self.aside.ask(Job::Log(records, path));
         }
         self.take_in();
+        if let Some(modules) = &mut self.modules {
+            modules.tick();
+        }
     }
 
     /// Records a record of the replay.
@@ -350,6 +362,19 @@ impl Desk {
         }
     }
 
+    /// Finds the names of sampled calls, and records who allocated.
+    fn name(&mut self, sites: Option<Told>) {
+        let (Some(sites), Some(modules)) = (sites, self.modules.take()) else { return };
+        let losses = &mut self.output.losses;
+        // What readers of debug information do with a damaged file must not cost the timeline.
+        let named = catch_unwind(AssertUnwindSafe(|| symbols::stacks(sites, &modules, losses)));
+        match named {
+            Ok(stacks) => self.output.record(Record::Stacks(Box::new(stacks))),
+            Err(_) => self.output.losses.push("stacks: their names could not be found".to_owned()),
+        }
+        modules.keep();
+    }
+
     /// What comes last in the file.
     fn end(&mut self, ending: Ending) {
         self.tick();
@@ -364,9 +389,11 @@ impl Desk {
             let at_exit = replay.snapshot_now(end_ns);
             let analysis = replay.analysis(end_ns, &counts);
             let peaks = (peak, replay.peak_requested());
-            Some((peaks, at_exit, replay.high_waters(), std::mem::take(&mut replay.records), counts, analysis))
+            let sites = self.modules.is_some().then(|| replay.sites());
+            let records = std::mem::take(&mut replay.records);
+            Some((peaks, at_exit, replay.high_waters(), records, counts, analysis, sites))
         });
-        let Some(((peak, requested), at_exit, waters, records, counts, analysis)) = last else { return };
+        let Some(((peak, requested), at_exit, waters, records, counts, analysis, sites)) = last else { return };
         self.new_scopes();
         records.into_iter().for_each(|record| self.shifted(record));
         let peak_ns = self.since_start(peak.time_ns);
@@ -376,6 +403,7 @@ impl Desk {
         self.shifted(Record::HighWaters(waters));
         self.shifted(Record::Analysis(Box::new(analysis)));
         self.output.record(Record::Totals(extract::totals(&counts)));
+        self.name(sites);
         let at_peak = self.rss.iter().min_by_key(|(time, _)| time.abs_diff(peak_ns)).map(|&(_, bytes)| bytes);
         let lanes: Vec<Lane> = self.probes.lanes(at_peak);
         self.output.record(Record::Lanes(lanes));

@@ -14,6 +14,7 @@ use crate::recorder::output::Output;
 use crate::recorder::thread::Recorder;
 use crate::recorder::watch::{Approach, Callback, Expected, Then, Watch};
 use crate::scope::as_tracker;
+use crate::stacks;
 use crate::sys;
 use crate::{interposition, ledger::pool};
 
@@ -110,6 +111,7 @@ impl SessionBuilder {
             // The folder of now, whatever the working directory is in the end.
             let path = std::path::absolute(&path).unwrap_or(path);
             let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
+            output.losses.extend(stacks::complaint());
             let watch = self.watch_with_environment(&mut output.losses);
             Recorder::start(output, self.first_records(resolutions), self.interval, watch).map_err(SessionError::Thread)
         })?;

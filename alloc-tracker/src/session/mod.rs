@@ -1,7 +1,7 @@
 //! Sessions: what programs start and finish. One at a time in a process.
 mod builder;
 mod end;
-mod size;
+pub(crate) mod size;
 
 pub(crate) use end::watch_forks;
 

@@ -1,20 +1,25 @@
 //! Sizes as people write them: `1GiB`, `512 MiB`, `4096`.
 
 /// The bytes that `text` means; `None` when it is no size. KiB, MiB and GiB are powers of 1,024, KB, MB and GB of 1,000.
+/// Allocates nothing.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kib" | "k" => 1 << 10,
-        "mib" | "m" => 1 << 20,
-        "gib" | "g" => 1 << 30,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        _ => return None,
-    };
+    let units: [(&str, u64); 11] = [
+        ("", 1),
+        ("b", 1),
+        ("k", 1 << 10),
+        ("kib", 1 << 10),
+        ("m", 1 << 20),
+        ("mib", 1 << 20),
+        ("g", 1 << 30),
+        ("gib", 1 << 30),
+        ("kb", 1_000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+    ];
+    let (_, factor) = units.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()))?;
     if number.contains('.') {
         return number.parse::<f64>().ok().map(|part| (part * factor as f64) as u64);
     }

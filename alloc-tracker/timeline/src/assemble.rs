@@ -11,7 +11,7 @@ use crate::file::{
 };
 use crate::record::Record;
 use crate::samples::Samples;
-use crate::scope::{Dimension, Scope};
+use crate::scope::Scope;
 use crate::stacks::Stacks;
 
 /// The most steps a timeline holds; later ones push out the earliest.

@@ -1,0 +1,153 @@
+//! Stacks by number: each sequence of frames is kept once.
+//!
+//! ```text
+//! index[hash] -> number -> (start, length) -> frames, one after the other
+//! ```
+//!
+//! Numbers, their frames and the index are only ever added to, without a lock; two threads that add one stack at the same
+//! moment may number it twice, which sums up the same. What finds no room has no stack. The tables are mapped with the
+//! first stack, and resident where touched.
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use super::NO_STACK;
+use crate::sys;
+
+/// Stacks; the last numbers find no room. 512 bytes a stack are 32 MiB when all are used.
+const MAX_STACKS: usize = 1 << 16;
+const INDEX: usize = 2 * MAX_STACKS;
+const MAX_FRAMES: usize = 64 * MAX_STACKS;
+/// How many places of the index are tried.
+const TRIES: usize = 64;
+/// Bits of a stack's start among the frames; above them is its length.
+const START_BITS: u32 = 48;
+/// In a stack's length: there were more calls than were kept.
+const CUT: u64 = 1 << 15;
+
+#[repr(C)]
+struct Tables {
+    /// The upper half of a stack's hash, and its number; 0: unused.
+    index: [AtomicU64; INDEX],
+    stacks: [AtomicU64; MAX_STACKS],
+    frames: [AtomicU64; MAX_FRAMES],
+}
+
+static TABLES: AtomicPtr<Tables> = AtomicPtr::new(ptr::null_mut());
+static STACKS: AtomicUsize = AtomicUsize::new(NO_STACK as usize + 1);
+static FRAMES: AtomicUsize = AtomicUsize::new(0);
+
+fn tables() -> Option<&'static Tables> {
+    // SAFETY: null, or a mapping of zeroes as long as the tables, whose fields are all atomics; never unmapped.
+    unsafe { TABLES.load(Ordering::Acquire).as_ref() }
+}
+
+fn tables_or_map() -> Option<&'static Tables> {
+    tables().or_else(|| {
+        let bytes = size_of::<Tables>();
+        let fresh = sys::map_zeroed(bytes).cast::<Tables>();
+        if !fresh.is_null()
+            && TABLES.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
+        {
+            sys::unmap(fresh.cast(), bytes);
+        }
+        tables()
+    })
+}
+
+/// The addresses that the tables occupy, once there are any.
+pub fn range() -> Option<(usize, usize)> {
+    let start = TABLES.load(Ordering::Relaxed).addr();
+    (start != 0).then_some((start, start + size_of::<Tables>()))
+}
+
+fn hash(frames: &[u64], cut: bool) -> u64 {
+    frames.iter().fold(u64::from(cut) + 1, |hash, frame| {
+        let mixed = (hash ^ frame).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    })
+}
+
+/// The number of a stack, innermost call first; [`NO_STACK`] when there is no room. `cut`: there were more calls.
+pub fn number(frames: &[u64], cut: bool) -> u32 {
+    let Some(tables) = tables_or_map() else { return NO_STACK };
+    let hash = hash(frames, cut);
+    let upper = hash >> 32 << 32;
+    let mut fresh = None;
+    for offset in 0..TRIES {
+        let place = &tables.index[(hash as usize).wrapping_add(offset) % INDEX];
+        let mut held = place.load(Ordering::Acquire);
+        if held == 0 {
+            let number = match fresh {
+                Some(number) => number,
+                None => append(tables, frames, cut),
+            };
+            if number == NO_STACK {
+                return NO_STACK;
+            }
+            fresh = Some(number);
+            match place.compare_exchange(0, upper | u64::from(number), Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return number,
+                Err(other) => held = other,
+            }
+        }
+        if held & !0xffff_ffff == upper && is(tables, held as u32, frames, cut) {
+            return held as u32;
+        }
+    }
+    fresh.unwrap_or(NO_STACK)
+}
+
+fn append(tables: &Tables, frames: &[u64], cut: bool) -> u32 {
+    if STACKS.load(Ordering::Relaxed) >= MAX_STACKS || FRAMES.load(Ordering::Relaxed) + frames.len() > MAX_FRAMES {
+        return NO_STACK;
+    }
+    let start = FRAMES.fetch_add(frames.len(), Ordering::Relaxed);
+    let Some(room) = tables.frames.get(start..start + frames.len()) else { return NO_STACK };
+    let number = STACKS.fetch_add(1, Ordering::Relaxed);
+    let Some(stack) = tables.stacks.get(number) else { return NO_STACK };
+    room.iter().zip(frames).for_each(|(place, &frame)| place.store(frame, Ordering::Relaxed));
+    let length = frames.len() as u64 | if cut { CUT } else { 0 };
+    stack.store(start as u64 | length << START_BITS, Ordering::Release);
+    number as u32
+}
+
+fn entry(tables: &Tables, number: u32) -> Option<(&[AtomicU64], bool)> {
+    let stack = tables.stacks.get(number as usize)?.load(Ordering::Acquire);
+    let (start, length) = ((stack & ((1 << START_BITS) - 1)) as usize, stack >> START_BITS);
+    Some((tables.frames.get(start..start + (length & !CUT) as usize)?, length & CUT != 0))
+}
+
+fn is(tables: &Tables, number: u32, frames: &[u64], cut: bool) -> bool {
+    entry(tables, number).is_some_and(|(held, held_cut)| {
+        let same = |(held, frame): (&AtomicU64, &u64)| held.load(Ordering::Relaxed) == *frame;
+        held_cut == cut && held.len() == frames.len() && held.iter().zip(frames).all(same)
+    })
+}
+
+/// The frames of a stack, innermost call first.
+pub fn frames(number: u32) -> Vec<u64> {
+    let entry = tables().and_then(|tables| entry(tables, number));
+    entry.map_or_else(Vec::new, |(held, _)| held.iter().map(|frame| frame.load(Ordering::Relaxed)).collect())
+}
+
+/// Whether there were more calls than the stack has frames.
+pub fn is_cut(number: u32) -> bool {
+    tables().and_then(|tables| entry(tables, number)).is_some_and(|(_, cut)| cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_stack_one_number() {
+        let stacks: Vec<Vec<u64>> =
+            (1..2_000u64).map(|i| (0..i % 60).map(|depth| i * 1000 + depth).collect()).collect();
+        let numbers: Vec<u32> = stacks.iter().map(|stack| number(stack, false)).collect();
+        for (stack, &given) in stacks.iter().zip(&numbers) {
+            assert_eq!((number(stack, false), frames(given), is_cut(given)), (given, stack.clone(), false));
+        }
+        let cut = number(&stacks[1], true);
+        assert!(is_cut(cut) && cut != numbers[1] && frames(cut) == stacks[1]);
+    }
+}
