@@ -8,6 +8,7 @@ mod leaks;
 mod lifetimes;
 mod owners;
 mod places;
+mod stacks;
 mod summary;
 mod trend;
 
@@ -19,5 +20,6 @@ pub use leaks::{Leak, leaks};
 pub use lifetimes::{Lifetimes, lifetimes, median_ns};
 pub use owners::{Owner, owners};
 pub use places::{Kind, Made, OwnFigures, figures, made, over, own_figures, place_name};
+pub use stacks::{Measure, StackSite, bytes as site_bytes, growing_sites, sites};
 pub use summary::{AliveAtExit, Peak, ReconcileLine, Rss, Summary, TotalCounts, TrackerFigures, summarise};
 pub use trend::{FEWEST_STEPS, Trend, trend};

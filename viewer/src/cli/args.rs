@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use alloc_timeline::Dimension;
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::analysis::Measure;
 use crate::check::Limit;
 use crate::view::Order;
 
@@ -40,6 +41,8 @@ pub(super) enum Command {
     Leaks(TableArgs),
     /// Tell how large blocks were and how long they lived
     Lifetimes(FileArgs),
+    /// Tell which calls allocated, where the program was run with ALLOC_TRACKER_STACKS
+    Stacks(StacksArgs),
     /// Write a timeline in the format of another tool
     Export(ExportArgs),
     /// Make a timeline from the log of a process that did not finish
@@ -48,7 +51,8 @@ pub(super) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArgs {
-    /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it
+    /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it, and NAME.stacks.svg where there are
+    /// stacks
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     /// Write the pictures into this folder (made when it is not there)
@@ -110,6 +114,48 @@ pub(super) struct TableArgs {
     /// Rows of each table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct StacksArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// Which bytes
+    #[arg(long, value_name = "WHAT", default_value = "peak")]
+    pub(super) of: Of,
+    /// Print one JSON object and nothing else
+    #[arg(long, conflicts_with = "folded")]
+    pub(super) json: bool,
+    /// Print folded stacks, for flamegraphs, and nothing else
+    #[arg(long)]
+    pub(super) folded: bool,
+    /// Rows of the table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
+}
+
+/// [`Measure`], as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Of {
+    /// Live at the peak
+    Peak,
+    /// Live at exit
+    Leaks,
+    /// Allocated at any time
+    Allocated,
+    /// More from step to step
+    Growth,
+}
+
+impl From<Of> for Measure {
+    fn from(of: Of) -> Measure {
+        match of {
+            Of::Peak => Measure::Peak,
+            Of::Leaks => Measure::Leaks,
+            Of::Allocated => Measure::Allocated,
+            Of::Growth => Measure::Growth,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

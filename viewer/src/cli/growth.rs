@@ -2,7 +2,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::analysis::step_growth;
+use crate::analysis::{growing_sites, step_growth};
 use crate::cli::args::TableArgs;
 use crate::cli::{Outcome, output};
 use crate::load::load;
@@ -13,5 +13,8 @@ pub(super) fn run(args: &TableArgs) -> Result<Outcome> {
     if !args.json {
         return Ok(Outcome::Fine(growth_text(&run, args.top)));
     }
-    Ok(Outcome::Fine(output::json(&json!({ "growth": step_growth(&run.timeline) }))?))
+    Ok(Outcome::Fine(output::json(&json!({
+        "growth": step_growth(&run.timeline),
+        "stacks": growing_sites(&run.timeline),
+    }))?))
 }

@@ -14,6 +14,7 @@ mod owners;
 mod reconcile;
 mod recover;
 mod report;
+mod stacks;
 mod summary;
 
 use std::io::Write;
@@ -67,6 +68,7 @@ fn run(args: Args) -> Result<Outcome> {
         Some(Command::Growth(args)) => growth::run(&args),
         Some(Command::Leaks(args)) => leaks::run(&args),
         Some(Command::Lifetimes(args)) => lifetimes::run(&args),
+        Some(Command::Stacks(args)) => stacks::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Recover(args)) => recover::run(&args),
     }

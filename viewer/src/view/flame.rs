@@ -16,11 +16,13 @@ use std::str::FromStr;
 
 use alloc_timeline::{Dimension, NONE, Scope, Timeline};
 use anyhow::{Context, Result};
-use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
-use inferno::flamegraph::{Options, TextTruncateDirection, from_lines};
+use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, PaletteMap};
+use inferno::flamegraph::{Options, Palette, TextTruncateDirection, from_lines};
 
-use crate::model::{Run, size, time};
+use crate::analysis::Measure;
+use crate::model::{Run, exact, size, time};
 use crate::view::palette::{Rgb, colour};
+use crate::view::stacks_text::folded_stacks;
 use crate::view::svg::Svg;
 
 /// In which order phase, layer and operator lie on each other.
@@ -70,7 +72,7 @@ pub fn folded(timeline: &Timeline, order: Order) -> Vec<String> {
 }
 
 /// A name as a frame: `;` would end it, a control character would break the line, and `#` at the start is a comment.
-fn frame(name: &str) -> String {
+pub(crate) fn frame(name: &str) -> String {
     let name: String = name
         .chars()
         .map(|c| {
@@ -106,13 +108,30 @@ pub fn flame(run: &Run, order: Order) -> Result<String> {
     let order = order.0.map(Dimension::name).join(", then ");
     options.subtitle =
         Some(format!("width = bytes live at the peak, {}; {order}, then category", time(timeline.peak.time_ns)));
+    options.palette_map = Some(&mut palette);
+    draw(options, &lines, run)
+}
+
+/// The stacks of a run's peak in the same way; `None` where there are none.
+pub fn stacks_flame(run: &Run) -> Result<Option<String>> {
+    let lines = folded_stacks(run, Measure::Peak);
+    let Some(stacks) = run.timeline.stacks.as_ref().filter(|_| !lines.is_empty()) else { return Ok(None) };
+    let mut options = Options::default();
+    options.title = format!("{}: who held the peak, by stack", run.title());
+    let (samples, mean) = (exact(stacks.samples.taken), size(stacks.mean_bytes));
+    options.subtitle = Some(format!("width = bytes live at the peak, estimated from {samples} samples, one in {mean}"));
+    options.colors = Palette::Basic(BasicPalette::Aqua);
+    options.hash = true;
+    draw(options, &lines, run).map(Some)
+}
+
+fn draw(mut options: Options<'_>, lines: &[String], run: &Run) -> Result<String> {
     options.count_name = "bytes".to_owned();
     options.name_type = "Owner:".to_owned();
     options.font_type = "sans-serif".to_owned();
     options.frame_height = 19;
     options.text_truncate_direction = TextTruncateDirection::Right;
     options.bgcolors = Some(BackgroundColor::Flat(Color { r: 255, g: 255, b: 255 }));
-    options.palette_map = Some(&mut palette);
     options.deterministic = true;
     let mut svg = Vec::new();
     from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)

@@ -2,6 +2,7 @@
 use crate::analysis::{FEWEST_STEPS, leaks, step_growth};
 use crate::model::{Run, change, exact, shortened, size};
 use crate::view::owners_text::NOT_RECORDED;
+use crate::view::stacks_text::growing_stacks;
 use crate::view::table::{LONGEST_NAME, part, table, text};
 use crate::view::trend_text::{growers, owner_name, rate, sparkline, words};
 
@@ -53,7 +54,13 @@ pub fn growth_text(run: &Run, most: usize) -> String {
         let course = sparkline(column, COURSE);
         table.add_row([name.to_owned(), String::new(), size(held(column)), String::new(), what, course]);
     }
-    format!("{out}\n{}", text(&table))
+    out.push_str(&format!("\n{}", text(&table)));
+    let stacks = growing_stacks(run);
+    if !stacks.is_empty() {
+        out.push_str("\nBy stack, estimated from samples (viewer stacks --of growth)\n");
+        stacks.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+    }
+    out
 }
 
 /// What was live at exit, those that grew with every step first.

@@ -4,6 +4,7 @@ use alloc_timeline::Dimension;
 use crate::analysis::{owners, summarise};
 use crate::model::{Run, date, exact, share, size, time};
 use crate::view::reconcile_text;
+use crate::view::stacks_text::{CUT_SHORT, notes};
 use crate::view::table::{LONGEST_NAME, cell, part, table, text};
 use crate::view::trend_text::growing_lines;
 
@@ -67,6 +68,10 @@ pub fn losses(run: &Run) -> Vec<String> {
     }));
     if timeline.book.is_none() {
         losses.push("the account of the resident set is unavailable: /proc could not be read".to_owned());
+    }
+    if let Some(stacks) = &timeline.stacks {
+        let cut_short = (!stacks.complete).then(|| CUT_SHORT.trim_end().to_owned());
+        losses.extend(cut_short.into_iter().chain(notes(stacks)));
     }
     let missing = timeline.lanes.iter().filter(|lane| lane.peak_bytes.is_none());
     losses.extend(missing.map(|lane| {

@@ -48,7 +48,8 @@ pub fn growing_lines(run: &Run) -> String {
     out
 }
 
-fn sentence(name: &str, trend: &Trend) -> String {
+/// An owner and its trend: `data: +4.0 MiB a step since step 12`.
+pub(crate) fn sentence(name: &str, trend: &Trend) -> String {
     let rate = rate(trend);
     match trend {
         Trend::Grows { since_step, slowing: true, .. } => {
