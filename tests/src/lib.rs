@@ -77,7 +77,8 @@ pub fn viewer(args: &[&str]) -> Ran {
 pub fn victim(path: &str, more: &[&str]) -> (Ran, Timeline) {
     let folder = folder();
     let out = folder.path().join("victim.timeline.json");
-    let ran = run(Command::new(path).arg(&out).args(more).env_remove("ALLOC_TRACKER"));
+    let ran =
+        run(Command::new(path).arg(&out).args(more).env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS"));
     let timeline = alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}\n{}", ran.stderr));
     (ran, timeline)
 }

@@ -14,5 +14,6 @@ mod libraries;
 mod processes;
 mod scopes;
 mod signals;
+mod stacks;
 mod stress;
 mod threads;

@@ -22,20 +22,25 @@ pub struct Mode {
     pub session: bool,
     /// What `ALLOC_TRACKER` is set to.
     pub switch: Option<&'static str>,
+    /// What `ALLOC_TRACKER_STACKS` is set to.
+    pub stacks: Option<&'static str>,
 }
 
 /// Tracked, and nobody records.
-pub const ALONE: Mode = Mode { name: "alone", session: false, switch: None };
+pub const ALONE: Mode = Mode { name: "alone", session: false, switch: None, stacks: None };
 /// Tracked, with a session.
-pub const SESSION: Mode = Mode { name: "session", session: true, switch: None };
+pub const SESSION: Mode = Mode { name: "session", session: true, switch: None, stacks: None };
 /// Switched off, with a session, which then has nothing to tell.
-pub const OFF: Mode = Mode { name: "off", session: true, switch: Some("off") };
+pub const OFF: Mode = Mode { name: "off", session: true, switch: Some("off"), stacks: None };
 
 /// Every block in order, with a session.
-pub const EXACT: Mode = Mode { name: "exact", session: true, switch: Some("exact") };
+pub const EXACT: Mode = Mode { name: "exact", session: true, switch: Some("exact"), stacks: None };
+
+/// With a stack of every few kilobytes, and a session.
+pub const STACKS: Mode = Mode { name: "stacks", session: true, switch: None, stacks: Some("4KiB") };
 
 /// All of them.
-pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT];
+pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS];
 
 impl Mode {
     /// Whether there is a timeline that tells of all allocations.
@@ -107,8 +112,9 @@ pub fn run_as(mut command: Command, mode: Mode, more: &[&str], environment: &[(&
     let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
     let path = command.get_program().to_string_lossy().into_owned();
     let what = format!("{} {more:?} {}", path.rsplit('/').next().unwrap_or(&path), mode.name);
-    command.env_remove("ALLOC_TRACKER").envs(environment.iter().copied());
+    command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS").envs(environment.iter().copied());
     command.envs(mode.switch.map(|switch| ("ALLOC_TRACKER", switch)));
+    command.envs(mode.stacks.map(|mean| ("ALLOC_TRACKER_STACKS", mean)));
     if mode.session {
         command.arg(&out);
     } else if !more.is_empty() {

@@ -1,0 +1,25 @@
+//! Stacks that an unwinder could fall over.
+use crate::counts::came_to_nothing;
+use crate::run::{STACKS, all_modes, run};
+
+const TRAP: &str = env!("CARGO_BIN_EXE_victim-trap-stacks");
+
+#[test]
+fn stacks_that_are_none() {
+    let (_, timeline) = all_modes(TRAP, &[]);
+    came_to_nothing(&timeline, "odd stack");
+}
+
+/// Samples were taken on all of them, and none of them is of more calls than there were.
+#[test]
+fn they_are_sampled() {
+    let stacks = run(TRAP, STACKS, &[], &[]).passed().timeline().stacks.expect("stacks");
+    assert!(stacks.complete);
+    assert_eq!((stacks.samples.lost, stacks.samples.not_followed), (0, 0));
+    let scopeless = stacks.sites.iter().filter(|site| site.calls.is_empty()).map(|site| site.sums.samples).sum::<u64>();
+    assert_eq!(stacks.samples.without_calls, scopeless);
+    // 16 times 200 blocks, made and resized, most of them larger than the mean.
+    assert!(stacks.samples.taken > 4_000, "{:?}", stacks.samples);
+    let deep = stacks.sites.iter().filter(|site| site.cut && site.calls.len() > 150);
+    assert!(deep.map(|site| site.sums.samples).sum::<u64>() > 200, "the recursion");
+}
