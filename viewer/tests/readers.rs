@@ -1,14 +1,17 @@
 //! Damaged input: real timelines and logs, changed at random in ways that know their structure. A reader answers with an
 //! error or with something that can be used; it never panics, and never takes memory out of proportion to its input.
+//! (`tests/fuzz` looks for such inputs by what they reach.)
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use alloc_timeline::{Dimension, encode, parse};
-use viewer::analysis::{curve, owners, summarise};
+use alloc_timeline::encode;
 use viewer::cli::assemble;
-use viewer::model::Run;
+
+#[path = "common/reading.rs"]
+mod reading;
+use reading::{read_log, read_timeline};
 
 /// How many inputs of each kind.
 const INPUTS: u64 = 10_000;
@@ -131,24 +134,6 @@ fn change(text: &mut Vec<u8>, random: &mut Random) {
             }
         }
     }
-}
-
-/// What a command does with a timeline that was accepted.
-fn use_it(timeline: alloc_timeline::Timeline) {
-    let run = Run::new("x.timeline.json".into(), timeline);
-    let _ = (summarise(&run), owners(&run.timeline.peak, run.scopes()));
-    Dimension::ALL.into_iter().for_each(|dimension| drop(curve(&run.timeline, dimension, 8)));
-}
-
-fn read_timeline(input: &[u8]) -> bool {
-    parse(input, Path::new("x.timeline.json")).map(use_it).is_ok()
-}
-
-fn read_log(input: &[u8]) -> bool {
-    let Ok(recovered) = assemble(input, Path::new("x.log")) else { return false };
-    let mut bytes = Vec::new();
-    encode(&recovered.timeline, &mut bytes).expect("what was read can be written");
-    read_timeline(&bytes)
 }
 
 /// Gives `read` the seeds, changed one to six times; how many it accepted.

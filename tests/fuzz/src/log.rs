@@ -1,0 +1,11 @@
+//! A log: recovered, written as a timeline, and read again.
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../../viewer/tests/common/reading.rs"]
+#[allow(dead_code, reason = "each target needs one of the two")]
+mod reading;
+
+fuzz_target!(|input: &[u8]| {
+    reading::read_log(input);
+});
