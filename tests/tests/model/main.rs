@@ -18,7 +18,7 @@ use tests::{folder, rows, run, tables};
 use trace::{Trace, Wish, wishes};
 
 /// How many traces for each mode.
-const TRACES: u32 = 250;
+const TRACES: u32 = 150;
 
 /// The timeline of a trace, and the bytes that each of its orders was given.
 fn record(trace: &Trace, mode: Option<&str>) -> Result<(Timeline, Vec<u64>), TestCaseError> {

@@ -39,8 +39,11 @@ pub const EXACT: Mode = Mode { name: "exact", session: true, switch: Some("exact
 /// With a stack of every few kilobytes, and a session.
 pub const STACKS: Mode = Mode { name: "stacks", session: true, switch: None, stacks: Some("4KiB") };
 
+/// Over the C library's allocator, with a session.
+pub const SYSTEM: Mode = Mode { name: "system", ..SESSION };
+
 /// All of them.
-pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS];
+pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS, SYSTEM];
 
 impl Mode {
     /// Whether there is a timeline that tells of all allocations.
@@ -112,9 +115,13 @@ pub fn run_as(mut command: Command, mode: Mode, more: &[&str], environment: &[(&
     let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
     let path = command.get_program().to_string_lossy().into_owned();
     let what = format!("{} {more:?} {}", path.rsplit('/').next().unwrap_or(&path), mode.name);
-    command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS").envs(environment.iter().copied());
+    for name in ["ALLOC_TRACKER", "ALLOC_TRACKER_BACKEND", "ALLOC_TRACKER_STACKS"] {
+        command.env_remove(name);
+    }
+    command.envs(environment.iter().copied());
     command.envs(mode.switch.map(|switch| ("ALLOC_TRACKER", switch)));
     command.envs(mode.stacks.map(|mean| ("ALLOC_TRACKER_STACKS", mean)));
+    command.envs((mode == SYSTEM).then_some(("ALLOC_TRACKER_BACKEND", "system")));
     if mode.session {
         command.arg(&out);
     } else if !more.is_empty() {

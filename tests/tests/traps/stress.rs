@@ -1,19 +1,25 @@
 //! Everything at once.
 use crate::compiled::library;
 use crate::counts::consistent;
-use crate::run::{MODES, run};
+use crate::run::{MODES, SYSTEM, run};
 
 const STRESS: &str = env!("CARGO_BIN_EXE_victim-trap-stress");
 
 /// Ten seconds each, unless TRAP_STRESS_SECONDS says otherwise.
 #[test]
 fn with_sessions_that_come_and_go() {
-    for mode in MODES.iter().filter(|mode| mode.records()) {
+    for mode in MODES.iter().filter(|&&mode| mode.records() && mode != SYSTEM) {
         for seed in ["1", "2"] {
             let ended = run(STRESS, *mode, &[seed, library()], &[]).passed();
             consistent(&ended.timeline());
         }
     }
+}
+
+#[test]
+fn over_the_c_library() {
+    let ended = run(STRESS, SYSTEM, &["4", library()], &[("TRAP_STRESS_SECONDS", "3")]).passed();
+    consistent(&ended.timeline());
 }
 
 #[test]
