@@ -62,6 +62,7 @@ fn the_book_agrees_with_the_kernels_other_counts() {
         let lane = timeline.lanes.iter().find(|lane| lane.name == "rss").expect("the lane rss");
         let most = lane.peak_bytes.expect("VmHWM");
         assert!(rss <= most + most / 100, "{name}: VmHWM {most}, book {rss}");
-        assert!(lane.at_peak_bytes.expect("/proc/self/statm") <= most, "{name}");
+        let at_peak = lane.at_peak_bytes.expect("/proc/self/statm");
+        assert!(at_peak <= most, "{name}: VmHWM {most}, at the peak {at_peak}");
     }
 }
