@@ -56,13 +56,14 @@ impl Probes {
     }
 
     /// One reading of each; of the slow ones only now and then.
-    pub fn read(&mut self, tick: u64, now_ns: u64) -> Probed {
+    pub fn read(&mut self, tick: u64) -> Probed {
         let mut readings = vec![("rss".into(), self.status.rss())];
-        if tick.is_multiple_of(SLOW_TICKS) && now_ns >= self.next_slow_ns {
+        let began = sys::now_ns();
+        if tick.is_multiple_of(SLOW_TICKS) && began >= self.next_slow_ns {
             readings.extend(allocator::read());
             readings.extend(self.cgroup.read());
             readings.extend(self.gpu.read());
-            self.next_slow_ns = now_ns + SLOW_SHARE * sys::now_ns().saturating_sub(now_ns);
+            self.next_slow_ns = began + SLOW_SHARE * sys::now_ns().saturating_sub(began);
         }
         readings
     }

@@ -26,8 +26,10 @@ use crate::stacks::{self, Modules};
 use crate::sys;
 use crate::tag::scope::{self, ScopeId};
 
-/// Peaks, counts and lanes go into the log this often, in ticks; samples on every tick.
+/// Own peaks and counts go into the log after so many ticks, or a tenth of all there were ...
 const SUMMARY_TICKS: u64 = 10;
+/// ... but never more than so many later. Samples go there on every tick.
+const MOST_SUMMARY_TICKS: u64 = 100;
 
 /// The first analysis goes into the log after so many ticks, the next after twice as many, and so on ...
 const FIRST_ANALYSIS_TICKS: u64 = 100;
@@ -85,6 +87,8 @@ pub(super) struct Desk {
     pub(super) book_ns: u64,
     pub(super) aside: Aside,
     rss: Vec<(u64, u64)>,
+    /// The tick with the next own peaks and counts.
+    next_summary: u64,
     /// The tick with the next analysis.
     next_analysis: u64,
     watch: Watch,
@@ -121,6 +125,7 @@ impl Recorder {
             book_ns: 0,
             aside: Aside::start()?,
             rss: Vec::new(),
+            next_summary: 0,
             next_analysis: FIRST_ANALYSIS_TICKS,
             watch,
             dumps: BTreeMap::new(),
@@ -246,8 +251,8 @@ impl Desk {
     }
 
     fn tick(&mut self) {
+        let readings = self.probes.read(self.ticks);
         let now = self.now();
-        let readings = self.probes.read(self.ticks, now);
         let rss = readings.iter().find(|(name, _)| name == "rss").and_then(|(_, bytes)| *bytes);
         self.rss.extend(rss.map(|bytes| (self.since_start(now), bytes)));
         if self.rss.len() > 8192 {
@@ -258,7 +263,7 @@ impl Desk {
             // The next sample after a pause tells what changed in it.
             let sample = (!replay.paused).then(|| replay.changes(self.since_start(now), readings));
             let peak = replay.peak_event();
-            let due = self.ticks.is_multiple_of(SUMMARY_TICKS);
+            let due = self.ticks >= self.next_summary;
             let analysis =
                 (self.ticks >= self.next_analysis).then(|| replay.analysis(now, &extract::counts_by_scope()));
             // Blocks of the peak may be known better by now; that is told less often than a new peak.
@@ -288,6 +293,7 @@ impl Desk {
         self.output.flush();
         live.into_iter().for_each(|live| self.book_near_peak(live));
         if let Some((waters, totals, requested)) = summary {
+            self.next_summary = self.ticks + (self.ticks / 10).clamp(SUMMARY_TICKS, MOST_SUMMARY_TICKS);
             self.shifted(Record::PeakRequested(requested));
             self.shifted(Record::HighWaters(waters));
             self.output.record(Record::Totals(totals));
