@@ -1,4 +1,4 @@
-//! The churn workload over the tracker, both doors.
+//! The churn workload over the tracker, both doors; recorded when `CHURN_TIMELINE` names the timeline to write.
 use alloc_interpose as _;
 
 #[global_allocator]
@@ -25,5 +25,8 @@ impl churn::Door for C {
 }
 
 fn main() {
+    let session = std::env::var_os("CHURN_TIMELINE").map(|path| alloc_tracker::Session::builder().output(path).start());
+    let session = session.transpose().expect("a session");
     churn::run::<C>(std::env::args().skip(1));
+    drop(session);
 }

@@ -61,7 +61,7 @@ fn rows(all: &[StackSite], whole: u64, measure: Measure, most: usize) -> String 
     let mut table = table(&[">bytes", ">+-", ">share", "scope", "allocated in < called by"]);
     for site in all.iter().take(most) {
         let bytes = site.bytes(measure);
-        let error = format!("{:.0}%", site.error(measure) * 100.0);
+        let error = format!("{:.0} %", site.error(measure) * 100.0);
         table.add_row([size(bytes), error, share(bytes, whole), shortened(&scope(site), SCOPE), calls(site)]);
     }
     let shown: u64 = all.iter().take(most).map(|site| site.bytes(measure)).fold(0, u64::saturating_add);
@@ -169,7 +169,8 @@ pub fn folded_stacks(run: &Run, measure: Measure) -> Vec<String> {
             frames.push("(no call could be found)".to_owned());
         }
         frames.push(frame(&format!("[{}]", scope(&site))));
-        *lines.entry(frames.join(";")).or_default() += site.bytes(measure);
+        let sum = lines.entry(frames.join(";")).or_default();
+        *sum = sum.saturating_add(site.bytes(measure));
     }
     let others = site_bytes(&stacks.others, measure);
     if others > 0 {

@@ -4,6 +4,7 @@ mod comparison;
 mod fates;
 mod page;
 mod run;
+mod stacks;
 mod tables;
 
 pub use page::report;

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::model::{Run, exact, share, size};
 use crate::view::flame::{Order, flame};
-use crate::view::report::{fates, tables};
+use crate::view::report::{fates, stacks, tables};
 use crate::view::summary_text::{facts, losses};
 use crate::view::timeline::timeline_svg;
 
@@ -31,10 +31,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Orde
             p.dim {
                 "Width is bytes live at the peak. Click a frame to enlarge it, the lowest one to go back; Ctrl-F searches."
             }
-            figure.flame {
-                iframe title={ "Flamegraph of " (run.title()) } sandbox="allow-scripts allow-modals"
-                    style={ "height:" (height_of(&flame) + 4) "px" } srcdoc=(framed(&flame)) {}
-            }
+            (picture(&format!("Flamegraph of {}", run.title()), &flame))
             div.columns {
                 @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
                     div { (tables::parts(run, dimension)) }
@@ -47,6 +44,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Orde
             (tables::lanes(run))
             @if !run.timeline.steps.is_empty() { h3 { "Steps" } (tables::steps(run)) }
             @if !run.timeline.high_waters.is_empty() { h3 { "Each one's own peak" } (tables::high_waters(run)) }
+            (stacks::section(run)?)
             (fates::section(run))
             h3 { "Alive at exit" }
             @let alive = run.timeline.at_exit.snapshot.live_bytes;
@@ -60,6 +58,16 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Orde
             @else { ul { @for loss in losses { li { (loss) } } } }
         }
     })
+}
+
+/// A flamegraph in a frame of its own.
+pub(super) fn picture(title: &str, flame: &str) -> Markup {
+    html! {
+        figure.flame {
+            iframe title=(title) sandbox="allow-scripts allow-modals"
+                style={ "height:" (height_of(flame) + 4) "px" } srcdoc=(framed(flame)) {}
+        }
+    }
 }
 
 /// The flamegraph as a document of its own. Its script keeps the zoom in the address, which a frame without an
