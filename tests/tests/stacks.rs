@@ -242,6 +242,9 @@ fn a_killed_process_has_none_and_says_so() {
     let log = folder.path().join("run.timeline.json.log");
     let recovered = viewer(&["recover", text(&log)]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);
+    let copy = alloc_timeline::load(&folder.path().join("run.dump-1.timeline.json")).expect("the copy");
+    let stacks = copy.stacks.as_ref().expect("its stacks");
+    assert!(stacks.complete && !sites(&copy, stacks, "small").is_empty(), "the copy that was written before has them");
     let timeline = alloc_timeline::load(&out).expect("a timeline");
     let promised = Stacks { mean_bytes: 16 * KIB, seed: 3, ..Stacks::default() };
     assert_eq!(timeline.stacks, Some(promised));

@@ -1,6 +1,6 @@
 //! Allocations whose calls are known: `tests/stacks.rs` says what must be found of each. The first argument is the timeline's
 //! path, the second a library of compiled C++ that is loaded, allocates, and is gone before the end; `-` for
-//! none. With a third, `abort`, it does not reach its end.
+//! none. With a third, `abort`, it leaves a copy of the timeline so far, and does not reach its end.
 //!
 //! Everything is of one thread and the same in every run.
 use std::ffi::CString;
@@ -116,6 +116,7 @@ fn main() {
         at_the_peak();
     }
     if arguments.get(3).is_some_and(|how| how == "abort") {
+        session.dump().expect("a copy");
         std::process::abort();
     }
     session.finish().expect("the timeline");

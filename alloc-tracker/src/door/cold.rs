@@ -217,6 +217,7 @@ pub fn find(block: *const u8) -> Option<(Place, Tag)> {
     let (requested, usable, identified) = match found {
         block::Tag::Tiny(tiny) if backend::over_counts() => (tiny.requested, tiny.requested, false),
         block::Tag::Tiny(tiny) => (tiny.requested, tiny.usable, false),
+        block::Tag::Plain(_, requested) if backend::has_classes() => (requested, class::usable(requested), false),
         block::Tag::Plain(_, requested) => (requested, usable(requested), false),
         block::Tag::Wide(_, requested, identified) => (requested, usable(requested), identified),
     };

@@ -368,17 +368,15 @@ impl Desk {
         }
     }
 
-    /// Finds the names of sampled calls, and records who allocated.
-    fn name(&mut self, sites: Option<Told>) {
-        let (Some(sites), Some(modules)) = (sites, self.modules.take()) else { return };
-        let losses = &mut self.output.losses;
+    /// Finds the names of sampled calls: the record of who allocated, by stack.
+    fn named(&mut self, sites: Told) -> Option<Record> {
+        let (modules, losses) = (self.modules.as_ref()?, &mut self.output.losses);
         // What readers of debug information do with a damaged file must not cost the timeline.
-        let named = catch_unwind(AssertUnwindSafe(|| symbols::stacks(sites, &modules, losses)));
-        match named {
-            Ok(stacks) => self.output.record(Record::Stacks(Box::new(stacks))),
-            Err(_) => self.output.losses.push("stacks: their names could not be found".to_owned()),
+        let named = catch_unwind(AssertUnwindSafe(|| symbols::stacks(sites, modules, losses)));
+        if named.is_err() {
+            losses.push("stacks: their names could not be found".to_owned());
         }
-        modules.keep();
+        named.ok().map(|stacks| Record::Stacks(Box::new(stacks)))
     }
 
     /// What comes last in the file.
@@ -409,7 +407,12 @@ impl Desk {
         self.shifted(Record::HighWaters(waters));
         self.shifted(Record::Analysis(Box::new(analysis)));
         self.output.record(Record::Totals(extract::totals(&counts)));
-        self.name(sites);
+        if let Some(stacks) = sites.and_then(|sites| self.named(sites)) {
+            self.output.record(stacks);
+        }
+        if let Some(modules) = self.modules.take() {
+            modules.keep();
+        }
         let at_peak = self.rss.iter().min_by_key(|(time, _)| time.abs_diff(peak_ns)).map(|&(_, bytes)| bytes);
         let lanes: Vec<Lane> = self.probes.lanes(at_peak);
         self.output.record(Record::Lanes(lanes));

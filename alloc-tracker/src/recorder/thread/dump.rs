@@ -73,21 +73,32 @@ impl Desk {
         let number = *number;
         self.new_scopes();
         let now = sys::now_ns();
-        let mut last = state::work(|state| {
+        let (mut last, sites) = state::work(|state| {
             let replay = state.as_ref()?;
             let counts = extract::counts_by_scope();
-            Some(vec![
+            let sites = self.modules.is_some().then(|| replay.sites());
+            let records = vec![
                 Record::Peak(replay.snapshot_peak()),
                 Record::AtExit(replay.snapshot_now(now)),
                 Record::HighWaters(replay.high_waters()),
                 Record::Totals(extract::totals(&counts)),
                 Record::Analysis(Box::new(replay.analysis(now, &counts))),
-            ])
+            ];
+            Some((records, sites))
         })?;
         last.push(Record::Lanes(self.probes.lanes(self.rss.last().map(|&(_, bytes)| bytes))));
         last.push(Record::Tracker(self.cost()));
         let mut last: Vec<Record> = last.into_iter().map(|record| self.since_began(record)).collect();
         last.push(Record::End { time_ns: self.since_start(now), ending: Ending::Dumped });
-        Some(self.output.dump(word, number, last))
+        let Some(sites) = sites else { return Some(self.output.dump(word, number, last)) };
+        // To find names takes a while, in which the process may be killed: first a copy without them.
+        let (path, stored) = self.output.dump(word, number, last.clone());
+        match self.named(sites) {
+            Some(stacks) if stored.is_ok() => {
+                last.push(stacks);
+                Some(self.output.dump(word, number, last))
+            }
+            _ => Some((path, stored)),
+        }
     }
 }
