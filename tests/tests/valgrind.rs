@@ -27,6 +27,8 @@ enum When {
 use When::{All, Always, Never};
 
 const SLOW: When = Never("takes minutes");
+const FORKS: When =
+    Never("forks, and the child makes jemalloc's locks anew, which helgrind takes for held by the parent");
 const NO_THREADS: When = Never("has no threads of its own, and no locks but those of the others");
 
 /// A victim with its arguments (`LIBRARY` and `THROWING` stand for compiled ones), the code that it ends with, and when it
@@ -43,7 +45,7 @@ const VICTIMS: &[Victim] = &[
     ("scopes", &["leaked"], 0, All, NO_THREADS),
     ("scopes", &["panicking"], 0, All, NO_THREADS),
     ("scopes", &["recursion"], 0, All, NO_THREADS),
-    ("scopes", &["threads"], 0, All, Always),
+    ("scopes", &["threads"], 0, All, All),
     ("scopes", &["future"], 0, All, All),
     ("scopes", &["many"], 0, All, NO_THREADS),
     ("c-semantics", &[], 0, Always, NO_THREADS),
@@ -61,11 +63,11 @@ const VICTIMS: &[Victim] = &[
     ("trap-queue", &["model", "1"], 0, All, All),
     ("trap-signals", &["raise"], 0, All, All),
     ("trap-signals", &["storm"], 0, Never("wants a thousand signals of a timer, of which few come"), SLOW),
-    ("trap-fork", &["children"], 0, All, All),
-    ("trap-fork", &["own"], 0, All, All),
+    ("trap-fork", &["children"], 0, All, FORKS),
+    ("trap-fork", &["own"], 0, All, FORKS),
     ("trap-fork", &["orphan"], 0, All, All),
-    ("trap-fork", &["programs"], 0, All, All),
-    ("trap-fork", &["atfork"], 0, All, All),
+    ("trap-fork", &["programs"], 0, All, FORKS),
+    ("trap-fork", &["atfork"], 0, All, FORKS),
     ("trap-exit", &["return"], 0, All, All),
     ("trap-exit", &["exit in a thread"], 3, All, All),
     ("trap-exit", &["panic"], 101, All, All),
@@ -73,7 +75,7 @@ const VICTIMS: &[Victim] = &[
     ("trap-library", &["LIBRARY"], 0, All, All),
     ("trap-exception", &["THROWING"], 0, All, NO_THREADS),
     ("trap-early", &[], 0, All, All),
-    ("trap-stress", &["1", "LIBRARY"], 0, All, All),
+    ("trap-stress", &["1", "LIBRARY"], 0, All, FORKS),
     ("trap-clock", &[], 0, Never("its clock is put before libc's, where valgrind has its own"), NO_THREADS),
     (
         "trap-disk",
