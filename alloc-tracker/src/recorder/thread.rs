@@ -1,5 +1,6 @@
 //! The recorder's thread: one tick after the other until it is told to stop.
 mod dump;
+mod pace;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,13 +36,6 @@ const MOST_SUMMARY_TICKS: u64 = 100;
 const FIRST_ANALYSIS_TICKS: u64 = 100;
 /// ... but never more than so many later: it is much to write.
 const MOST_ANALYSIS_TICKS: u64 = 6_000;
-
-/// Between two ticks the recorder looks up this often while there is something to be seen that may not wait ...
-const KEEN: Duration = Duration::from_millis(2);
-/// ... and this often otherwise: with ticks as usual, not at all.
-const LAZY: Duration = Duration::from_millis(10);
-/// There is while so large a part of the ring would fill up in a lazy look.
-const RING_PART: u64 = 8;
 
 /// A recording under way.
 #[derive(Debug)]
@@ -191,7 +185,7 @@ fn run(shared: &Shared) {
             dump::watch(shared);
             let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
             // A tick that took long is followed by as long a pause: the recorder never takes more than half a core.
-            if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
+            if pace::wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
                 return;
             }
         }
@@ -205,41 +199,7 @@ pub(super) fn quietly(work: impl FnOnce()) {
     }
 }
 
-/// Sleeps until the next tick, looking up in between; whether the recording is to end.
-fn wait(shared: &Shared, pause: Duration) -> bool {
-    let end = sys::now_ns() + pause.as_nanos() as u64;
-    loop {
-        let left = end.saturating_sub(sys::now_ns());
-        let pace = desk_of(shared).as_ref().map_or(LAZY, Desk::pace);
-        if shared.stop.sleep(Duration::from_nanos(left).min(pace)) {
-            return true;
-        }
-        if sys::now_ns() >= end {
-            return false;
-        }
-        if let Some(desk) = desk_of(shared).as_mut() {
-            desk.look_up();
-        }
-        dump::watch(shared);
-    }
-}
-
 impl Desk {
-    /// How long it can go without looking up.
-    fn pace(&self) -> Duration {
-        let keen = !self.watch.is_empty() || self.is_rising || self.is_busy || self.misses_peak();
-        if keen { KEEN } else { LAZY }
-    }
-
-    /// Notes how fast the ring fills up.
-    pub(super) fn note_events(&mut self) {
-        let (events, now) = (ring::passed(), self.now());
-        let (fresh, time_ns) = (events - self.events.0, now - self.events.1);
-        self.is_busy =
-            u128::from(fresh) * LAZY.as_nanos() > u128::from(time_ns) * u128::from(ring::CAPACITY / RING_PART);
-        self.events = (events, now);
-    }
-
     pub(super) fn since_start(&self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(self.start_ns)
     }
