@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use framehop::{CacheNative, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 
+use super::aside::{self, Room};
 use super::modules::{self, Current};
-use super::{NO_STACK, aside, table};
+use super::{NO_STACK, table};
 
 /// The most frames that a stack has; of a deeper one the innermost are kept.
 const DEPTH: usize = 192;
@@ -31,7 +32,8 @@ struct Seat {
     taken: AtomicBool,
     /// The version of the list that is in use here.
     uses: AtomicPtr<Current>,
-    desk: UnsafeCell<Option<Box<Desk>>>,
+    /// With the stack on which callers are looked for.
+    desk: UnsafeCell<Option<(Box<Desk>, Room)>>,
 }
 
 // SAFETY: the cell is touched by the thread that has set `taken`, and by nobody else until that is unset.
@@ -41,8 +43,6 @@ struct Desk {
     cache: Cache,
     frames: [u64; DEPTH],
     window: Window,
-    /// The stack on which callers are looked for.
-    room: Box<[u128]>,
 }
 
 /// A copy of a part of the stack.
@@ -64,11 +64,11 @@ pub fn prepare() {
         if !seat.taken.swap(true, Ordering::Acquire) {
             // SAFETY: `taken` was unset, so the cell is this thread's until it is unset again.
             let desk = unsafe { &mut *seat.desk.get() };
-            desk.get_or_insert_with(|| {
+            if desk.is_none() {
                 let window = Window { start: 0, end: 0, moves: 0, copy: vec![0; WINDOW / 8].into() };
-                let room = vec![0; aside::ROOM].into();
-                Box::new(Desk { cache: Cache::new_in(), frames: [0; DEPTH], window, room })
-            });
+                let fresh = Desk { cache: Cache::new_in(), frames: [0; DEPTH], window };
+                *desk = Room::new().map(|room| (Box::new(fresh), room));
+            }
             seat.taken.store(false, Ordering::Release);
         }
     }
@@ -95,14 +95,11 @@ pub fn stack() -> u32 {
     // SAFETY: `taken` was unset, so the cell is this thread's. The version is null or was CURRENT after it was said to be in
     // use, and is not freed while that stands.
     let number = match unsafe { ((*seat.desk.get()).as_mut(), version.as_ref()) } {
-        (Some(desk), Some(version)) => {
-            let mut room = std::mem::take(&mut desk.room);
+        (Some((desk, room)), Some(version)) => {
             let (pc, registers) = registers();
             let mut job = Job { desk, version, pc, registers, number: NO_STACK };
-            aside::run(&mut room, look, (&raw mut job).cast());
-            let Job { desk, number, .. } = job;
-            desk.room = room;
-            number
+            aside::run(room, look, (&raw mut job).cast());
+            job.number
         }
         _ => NO_STACK,
     };
@@ -170,7 +167,7 @@ fn registers() -> (u64, UnwindRegsNative) {
 impl Desk {
     /// The number of the stack that has these registers.
     fn stack(&mut self, version: &Current, pc: u64, registers: UnwindRegsNative) -> u32 {
-        let Desk { cache, frames, window, .. } = self;
+        let Desk { cache, frames, window } = self;
         (window.start, window.end, window.moves) = (0, 0, 0);
         let mut read = |address| window.read(address);
         let mut calls = version.unwinder.iter_frames(pc, registers, cache, &mut read);
