@@ -97,6 +97,8 @@ const VICTIMS: &[Victim] = &[
     ("analysis", &["fates"], 0, All, NO_THREADS),
     ("growth", &[], 0, All, NO_THREADS),
     ("model", &["TRACE"], 0, Always, Always),
+    ("stacks", &["-"], 0, Always, NO_THREADS),
+    ("trap-stacks", &[], 0, All, FORKS),
 ];
 
 /// Two threads that allocate by every way, resize and free each other's blocks.
@@ -128,6 +130,9 @@ fn watch(tool: &[&str], (name, arguments, code, ..): &Victim, mode: &str) -> Opt
             "TRACE" => command.arg(&trace),
             other => command.arg(other),
         };
+    }
+    if name.ends_with("stacks") {
+        command.env("ALLOC_TRACKER_STACKS", "64KiB");
     }
     command.env("ALLOC_TRACKER", mode).env("TRAP_STRESS_SECONDS", "5").env("RUST_BACKTRACE", "0");
     let ran = run(&mut command);

@@ -1,8 +1,9 @@
 //! What the tracker itself keeps, so that `cargo xtask bench` can take differences: holds COUNT of something while a
 //! session ends, and prints the bytes that the program held and how many of them it holds.
 //!
-//! `footprint TIMELINE small|large|threads COUNT`: blocks of 8 bytes to 8 KiB as in the churn workload; blocks of 256 KiB
-//! that nobody touches; threads that have allocated and wait.
+//! `footprint TIMELINE small|c-small|large|threads COUNT`: blocks of 8 bytes to 8 KiB as in the churn workload, Rust's or C's;
+//! blocks of 256 KiB that nobody touches; threads that have allocated and wait.
+use std::ffi::c_void;
 use std::sync::Barrier;
 
 use alloc_interpose as _;
@@ -16,15 +17,16 @@ const LARGE: usize = 256 << 10;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let mut word = || arguments.next().expect("footprint TIMELINE small|large|threads COUNT");
+    let mut word = || arguments.next().expect("footprint TIMELINE small|c-small|large|threads COUNT");
     let (timeline, what, count) = (word(), word(), word().parse::<usize>().expect("a number"));
     let session = Session::builder().output(timeline).start().expect("a session");
     let end = || drop(session.finish().expect("the timeline"));
     match what.as_str() {
-        "small" => hold((0..count).map(small), end),
-        "large" => hold((0..count).map(|_| LARGE), end),
+        "small" => hold((0..count).map(small).map(Vec::<u8>::with_capacity), |block| block.as_ptr().cast(), end),
+        "c-small" => hold((0..count).map(from_c), |block| block.cast_const(), end),
+        "large" => hold((0..count).map(|_| Vec::<u8>::with_capacity(LARGE)), |block| block.as_ptr().cast(), end),
         "threads" => threads(count, end),
-        other => panic!("small, large or threads, not {other}"),
+        other => panic!("small, c-small, large or threads, not {other}"),
     }
 }
 
@@ -38,12 +40,17 @@ fn small(index: usize) -> usize {
     }
 }
 
-/// Blocks of these sizes live while `end` runs. Prints their usable bytes.
-fn hold(sizes: impl Iterator<Item = usize>, end: impl FnOnce()) {
-    let blocks: Vec<Vec<u8>> = sizes.map(Vec::with_capacity).collect();
+fn from_c(index: usize) -> *mut c_void {
+    // SAFETY: malloc takes every size. The blocks stay until the process ends.
+    unsafe { libc::malloc(small(index)) }
+}
+
+/// These blocks live while `end` runs; `address` says where each is. Prints their usable bytes.
+fn hold<B>(blocks: impl Iterator<Item = B>, address: impl Fn(&B) -> *const c_void, end: impl FnOnce()) {
+    let blocks: Vec<B> = blocks.collect();
     end();
     // SAFETY: each block is live; one that Rust asked for came from the tracker's own door.
-    let usable = |block: &Vec<u8>| unsafe { libc::malloc_usable_size(block.as_ptr().cast_mut().cast()) };
+    let usable = |block: &B| unsafe { libc::malloc_usable_size(address(block).cast_mut()) };
     println!("{}", blocks.iter().map(usable).sum::<usize>());
 }
 

@@ -20,11 +20,18 @@ struct Thing {
     limit: f64,
 }
 
-const THINGS: [Thing; 3] = [
+const THINGS: [Thing; 4] = [
     Thing {
         key: "tracker_bytes_per_small_byte",
         title: "tracker's memory for a byte in small blocks",
         word: "small",
+        counts: [100_000, 300_000],
+        limit: 0.125,
+    },
+    Thing {
+        key: "tracker_bytes_per_small_byte_c_door",
+        title: "tracker's memory for a byte in small blocks, C's door",
+        word: "c-small",
         counts: [100_000, 300_000],
         limit: 0.125,
     },
@@ -44,7 +51,7 @@ const THINGS: [Thing; 3] = [
     },
 ];
 
-/// The three rows.
+/// A row for each thing.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
     let step = Step::parts("bench: the tracker's memory", THINGS.len() as u64 * 2);
     let mut answers = Vec::new();
