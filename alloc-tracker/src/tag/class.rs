@@ -16,7 +16,8 @@ const fn table() -> [u64; SMALL_MAX / 8 + 1] {
     let mut amounts = [0; SMALL_MAX / 8 + 1];
     let mut index = 0;
     while index < amounts.len() {
-        amounts[index] = lane::amount(class_of(index * 8), 0);
+        let requested = index * 8;
+        amounts[index] = lane::amount(class_of(requested), requested) - requested as u64;
         index += 1;
     }
     amounts
@@ -62,5 +63,16 @@ mod tests {
             assert_eq!(super::usable(size), real, "size {size}");
         }
         assert_eq!(super::usable(0), 8);
+    }
+
+    #[test]
+    fn the_table_has_the_layers() {
+        for size in 0..=super::SMALL_MAX {
+            // SAFETY: the size is at most SMALL_MAX.
+            let amount = unsafe { super::amount_of_class(size) };
+            assert_eq!(amount as u32 & 63, crate::tag::shadow::layer_of(size), "size {size}");
+            let usable = super::usable(size);
+            assert_eq!(amount + size as u64, super::lane::amount(usable, size), "size {size}");
+        }
     }
 }
