@@ -24,45 +24,60 @@ const WARM_UP: usize = 2;
 /// Program and `--track` of the three contenders.
 const CONTENDERS: [(&str, &str); 3] = [("trainer", "on"), ("trainer", "off"), ("trainer-glibc", "off")];
 
-/// Two ratios, and the tracker's memory on the tracked run.
+/// Images in a step of the runs whose ratios to both others and whose memory are told.
+const BATCH: u32 = 32;
+/// Images in a step of the runs that compare with the same allocator alone: the less a step computes, the more the
+/// tracker's share of it shows.
+const SMALL_BATCH: u32 = 8;
+
+/// The ratios, and the tracker's memory on the run with the larger batch.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
     // The same build as the demo's: another choice of packages would be another set of features, and build half again.
     let programs = child::build(bench.workspace, &["-p", "trainer", "-p", "viewer"])?;
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let timeline = scratch.path().join("bench.timeline.json");
-    let (sets, steps) = (bench.rounds(3, 1), bench.rounds(12, 6));
-    let step = Step::parts("bench: ResNet-18 training step", (sets * (WARM_UP + steps) * CONTENDERS.len()) as u64);
+    // Small steps are short: more of them for the same time.
+    let (sets, steps, small_steps) = (bench.rounds(3, 1), bench.rounds(12, 6), bench.rounds(24, 15));
+    let turns = sets * (WARM_UP + steps) * CONTENDERS.len() + (WARM_UP + small_steps) * 2;
+    let step = Step::parts("bench: ResNet-18 training step", turns as u64);
     let mut times = vec![Vec::new(); CONTENDERS.len()];
     for _ in 0..sets {
-        let set = take_turns(bench, &programs, steps, &timeline, &step)?;
+        let set = take_turns(bench, &programs, (&CONTENDERS, BATCH, steps), &timeline, &step)?;
         times.iter_mut().zip(set).for_each(|(all, some)| all.extend(some));
     }
+    let memory = tracker_bytes(&timeline)?;
+    let small = take_turns(bench, &programs, (&CONTENDERS[..2], SMALL_BATCH, small_steps), &timeline, &step)?;
     step.done("");
-    let title = |against| format!("ResNet-18 training step, batch 32, 224 x 224, 1 thread: tracked / {against}");
-    let ratio = |key, title, limit, other: &[Took]| Answer {
+    let title =
+        |batch, against| format!("ResNet-18 training step, batch {batch}, 224 x 224, 1 thread: tracked / {against}");
+    let ratio = |key, title, limit, [a, b]: [&[Took]; 2]| Answer {
         key,
         title,
         limit: Some(limit),
-        found: workload::ratio(&times[0], other),
+        found: workload::ratio(a, b),
     };
+    let same = "the same program with tracking off";
+    let glibc = "untracked over glibc";
     Ok(vec![
-        ratio("train_step_vs_same_allocator", title("the same program with tracking off"), 1.01, &times[1]),
-        ratio("train_step_vs_glibc", title("untracked over glibc"), 1.00, &times[2]),
-        tracker_bytes(&timeline)?,
+        ratio("train_step_vs_same_allocator", title(BATCH, same), 1.01, [&times[0], &times[1]]),
+        ratio("train_step_vs_glibc", title(BATCH, glibc), 1.00, [&times[0], &times[2]]),
+        ratio("small_train_step_vs_same_allocator", title(SMALL_BATCH, same), 1.05, [&small[0], &small[1]]),
+        memory,
     ])
 }
 
-/// A process of each contender, all of them alive, one of them computing. Their steps without warm-up.
+/// A process of each of these contenders, all of them alive, one of them computing steps of so many images. Their steps
+/// without warm-up.
 fn take_turns(
     bench: &Bench<'_>,
     programs: &Programs,
-    steps: usize,
+    (contenders, batch, steps): (&[(&str, &str)], u32, usize),
     timeline: &Path,
     step: &Step,
 ) -> Result<Vec<Vec<Took>>> {
     let all = WARM_UP + steps;
-    let start = |contender: &(&str, &str)| Contender::start(bench, programs, *contender, all, timeline);
-    let mut contenders = CONTENDERS.iter().map(start).collect::<Result<Vec<_>>>()?;
+    let start = |contender: &(&str, &str)| Contender::start(bench, programs, *contender, [batch, all as u32], timeline);
+    let mut contenders = contenders.iter().map(start).collect::<Result<Vec<_>>>()?;
     let mut times = rounds(all, contenders.len(), |contender| {
         let time = contenders[contender].step()?;
         step.add(1);
@@ -88,14 +103,14 @@ impl Contender {
         bench: &Bench<'_>,
         programs: &Programs,
         (program, track): (&str, &str),
-        steps: usize,
+        [batch, steps]: [u32; 2],
         timeline: &Path,
     ) -> Result<Self> {
         let run = TrainerRun {
             mode: "train",
             model: "resnet18",
-            batch: 32,
-            steps: steps as u32,
+            batch,
+            steps,
             image_size: 224,
             threads: 1,
             out: timeline.to_owned(),
