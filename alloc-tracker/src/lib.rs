@@ -1,8 +1,10 @@
-//! A memory profiler as an allocator: every allocation of the process carries the phase, layer and operator that made
-//! it, and a recording says to the byte who owned the memory at the peak.
+//! A memory profiler in the form of an allocator. Every allocation of the process is attributed to the phase, the layer
+//! and the operator that made it, and a recording says to the byte who owned the memory at the peak.
+//!
+//! # Use in a program
 //!
 //! ```no_run
-//! use alloc_interpose as _; // C and C++ too; without this line Rust's allocations only
+//! use alloc_interpose as _; // track C and C++ as well; without this line, only Rust's allocations are tracked
 //! # mod alloc_interpose {}
 //! use alloc_tracker::{Session, layer, phase};
 //!
@@ -11,36 +13,86 @@
 //!
 //! fn main() -> Result<(), alloc_tracker::SessionError> {
 //!     let session = Session::builder().output("run.timeline.json").start()?;
-//!     {
+//!     for _ in 0..10 {
+//!         let _step = session.step();
 //!         let _phase = phase!("forward");
 //!         let _layer = layer!("conv1");
-//!         // ...
+//!         // what this thread allocates here belongs to the layer "conv1" in the phase "forward"
 //!     }
 //!     session.finish()?;
 //!     Ok(())
 //! }
 //! ```
 //!
-//! The way of an allocation, and of a reader through the modules: [`door`] (Rust's and C's) -> `tag` (scope numbers and
-//! the shadow map) -> `ledger` (counts) -> `event` (one order for what must be ordered) -> `recorder` (replays the
-//! events, takes in `probe`s) -> `session` (what programs start and finish). `docs/ARCHITECTURE.md` has the whole
-//! picture, `docs/ACCURACY.md` says what each number means.
-pub mod door;
-mod event;
-mod ledger;
-mod mode;
-mod probe;
-mod recorder;
-mod scope;
-mod session;
-mod stacks;
+//! `viewer run.timeline.json` then draws the timeline and says who owned the memory at the peak.
+//!
+//! Crates that instrument a framework use [`hooks`]. Work that moves to other threads or into futures takes its scope
+//! along with [`capture`].
+//!
+//! # What is counted
+//!
+//! Every block of Rust's allocator is counted, and with `alloc-interpose` every block of C's malloc family: in usable
+//! bytes (what the allocator set aside) and in requested bytes. Memory that comes from elsewhere (`mmap`, thread
+//! stacks, the GPU) is not counted; the timeline's account of the resident set has lines for it. `docs/ACCURACY.md`
+//! says what each number means.
+//!
+//! # Settings from the environment
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `ALLOC_TRACKER=off` | nothing is tracked |
+//! | `ALLOC_TRACKER=exact` | every block is an event of its own, so that peaks have no uncertainty |
+//! | `ALLOC_TRACKER_BACKEND=system` | the C library's allocator under the tracker instead of jemalloc |
+//! | `ALLOC_TRACKER_STACKS=512KiB` | call stacks, on average one for so many allocated bytes (`512KiB,7`: and a seed) |
+//! | `ALLOC_TRACKER_DUMP_AT=8GiB` | a copy of the timeline when the live bytes cross that (`8GiB,12GiB`: two) |
+//!
+//! # Features
+//!
+//! Two features are on by default, and a small program can leave them out: `stacks` samples call stacks and names their
+//! functions; `gpu` reads the process's share of the GPU's memory through NVML.
+//!
+//! # Structure
+//!
+//! Data flows one way through the crate's modules: a module uses only those that `lib.rs` declares before it.
+//! `docs/ARCHITECTURE.md` describes them.
+
 mod sys;
+
+mod settings;
+
+mod backend;
+
+mod scope;
+
 mod tag;
 
-pub use alloc_timeline::Category;
-pub use door::over::Over;
-pub use door::rust::Tracker;
+mod event;
+
+#[cfg(feature = "stacks")]
+mod sampler;
+
+mod ledger;
+
+mod stacks;
+
+mod door;
+
+mod scopes;
+
+mod probe;
+
+mod recorder;
+
+mod session;
+
+mod startup;
+
+pub use alloc_replay::BlockSize;
+pub use alloc_timeline::{Category, Resolution};
+#[doc(hidden)]
+pub use door::c as malloc_family;
+pub use door::{Over, Tracker};
 pub use probe::interposition::{interposition, untracked_objects};
-pub use recorder::watch::{Approach, Expected, Then};
-pub use scope::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
-pub use session::{Report, Session, SessionBuilder, SessionError};
+pub use recorder::{Approach, Expected, PeakAction};
+pub use scopes::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
+pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard};

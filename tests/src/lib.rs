@@ -1,8 +1,8 @@
-//! What the end-to-end tests share: finding the binaries, running them (each configuration once), reading what they
-//! left.
+//! Helpers of the end-to-end tests: they find the programs, run them (each configuration of the trainer once), and read
+//! the timelines.
 //!
-//! The binaries are those of the release profile, wherever the target folder is. They are not built from here: a test
-//! that builds would wait for the lock of the `cargo test` that runs it.
+//! The programs are those of the release profile, wherever the target folder is. A test does not build them, because it
+//! would wait for the lock of the `cargo test` that runs it.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -31,14 +31,14 @@ pub fn binary(name: &str) -> PathBuf {
     path
 }
 
-/// `name`, ready to be given arguments, computing with one thread, tracked.
+/// The command that runs the program `name`, with the tracker on and one thread for libtorch.
 pub fn command(name: &str) -> Command {
     let mut command = Command::new(binary(name));
     command.env("OMP_NUM_THREADS", "1").env_remove("ALLOC_TRACKER");
     command
 }
 
-/// What a process left behind.
+/// The exit code and the output of a process that has ended.
 #[derive(Debug)]
 pub struct Ran {
     /// Exit code; `None` when a signal ended it.
@@ -64,7 +64,7 @@ pub fn run(command: &mut Command) -> Ran {
     command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")).into()
 }
 
-/// Runs `viewer` with these words.
+/// Runs `viewer` with these arguments.
 pub fn viewer(args: &[&str]) -> Ran {
     run(command("viewer").args(args))
 }
@@ -83,15 +83,15 @@ pub fn victim(path: &str, more: &[&str]) -> (Ran, Timeline) {
     (ran, timeline)
 }
 
-/// A folder that goes away with the value.
+/// A temporary folder, which is removed when the value is dropped.
 ///
 /// # Panics
-/// When there is no place for one.
+/// When it cannot be made.
 pub fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder for what the run leaves")
 }
 
-/// The text of a path.
+/// A path as text.
 ///
 /// # Panics
 /// When it is not UTF-8.
@@ -108,23 +108,23 @@ pub struct Config {
     pub model: &'static str,
     /// Images in a step.
     pub batch: u64,
-    /// Side of the images.
+    /// Width and height of the images, in pixels.
     pub side: u64,
-    /// Steps.
+    /// How many steps the run has.
     pub steps: u64,
     /// Threads that libtorch computes with.
     pub threads: u64,
-    /// Tells runs apart that are otherwise the same.
+    /// A number that tells runs apart whose other fields are the same.
     pub repetition: u64,
 }
 
 impl Config {
-    /// Training on one thread, for the first time.
+    /// Training on one thread, with repetition 0.
     pub fn train(model: &'static str, batch: u64, side: u64, steps: u64) -> Config {
         Config { mode: "train", model, batch, side, steps, threads: 1, repetition: 0 }
     }
 
-    /// The trainer, to be run in this configuration.
+    /// The command that runs the trainer in this configuration and writes the timeline to `out`.
     pub fn command(&self, out: &Path) -> Command {
         let mut command = command("trainer");
         command.args([self.mode, "--model", self.model, "--data", DATA, "--seed", "1", "--out"]).arg(out);
@@ -137,7 +137,8 @@ impl Config {
         command
     }
 
-    /// The timeline of a run in this configuration. It is made once in a test process, however many tests ask.
+    /// The timeline of a run in this configuration. A test process runs each configuration once, however many tests
+    /// ask.
     ///
     /// # Panics
     /// When the run fails or leaves no timeline.
@@ -177,22 +178,22 @@ pub fn stored(timeline: &Timeline, folder: &TempDir, name: &str) -> PathBuf {
     path
 }
 
-/// The tables of all marks of one name, in order.
+/// The snapshots of all marks called `mark`, in order.
 pub fn tables<'a>(timeline: &'a Timeline, mark: &str) -> Vec<&'a Snapshot> {
     timeline.marks.iter().filter(|found| found.name == mark).filter_map(|found| found.snapshot.as_ref()).collect()
 }
 
-/// The rows of a table with their scopes.
+/// The rows of a snapshot with their scopes.
 pub fn rows<'a>(timeline: &'a Timeline, table: &'a Snapshot) -> impl Iterator<Item = (&'a Scope, &'a Row)> {
     table.rows.iter().map(|row| (&timeline.scopes[row.scope as usize], row))
 }
 
-/// Requested bytes of one category.
+/// The requested bytes of one category.
 pub fn requested(table: &Snapshot, category: Category) -> u64 {
     table.rows.iter().filter(|row| row.category == category).map(|row| row.requested_bytes).sum()
 }
 
-/// Requested bytes of one category by layer.
+/// The requested bytes of one category, by layer.
 pub fn requested_by_layer(timeline: &Timeline, table: &Snapshot, category: Category) -> BTreeMap<String, u64> {
     let mut by_layer = BTreeMap::new();
     for (scope, row) in rows(timeline, table).filter(|(_, row)| row.category == category) {

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use alloc_timeline::{Analysis, Category, Ending, Fate, Figures, Over, Sums, Timeline};
+use alloc_timeline::{Analysis, Category, Ending, Fate, Figures, RetainedAt, Sums, Timeline};
 use tests::{folder, run, tables, victim};
 
 const PAGE: u64 = 4096;
@@ -19,7 +19,7 @@ fn analysis() -> &'static Analysis {
     FATES.analysis.as_ref().expect("an analysis")
 }
 
-/// Pages and blocks that were made in one layer and phase and went one way.
+/// Pages and blocks that were made in one layer and phase and had the same fate.
 fn went(from: (&str, &str), fate: Fate, to: Option<(&str, &str)>) -> (u64, u64) {
     let is = |place: &alloc_timeline::Place, names: (&str, &str)| (place.phase.as_str(), place.layer.as_str()) == names;
     let flows = analysis().flows.iter().filter(|flow| {
@@ -62,15 +62,15 @@ fn figures(phase: Option<&str>, layer: Option<&str>) -> &'static Figures {
     analysis().figures.iter().find(is).unwrap_or_else(|| panic!("no figures of {phase:?} {layer:?}"))
 }
 
-/// In step 3 forward finds 20 pages leaked by the steps before, and 20 of the cache which it frees first: 20 + 100 + 50 are
-/// the peak; 100 + 20 + 10 + 20 are left at its end, and 30 + 20 at the end of the step.
+/// In step 3 forward finds 20 pages leaked by the steps before, and 20 of the cache which it frees first: 20 + 100 + 50
+/// are the peak; 100 + 20 + 10 + 20 are left at its end, and 30 + 20 at the end of the step.
 #[test]
 fn the_four_figures() {
     for (phase, layer) in [(Some("forward"), None), (Some("forward"), Some("conv1")), (None, Some("conv1"))] {
         let figures = figures(phase, layer);
         assert_eq!(figures.peak_bytes, 170 * PAGE, "{phase:?} {layer:?}");
         assert_eq!(figures.peak_requested_bytes, 170 * PAGE, "{phase:?} {layer:?}");
-        let (retained, at) = if phase.is_some() { (150, Over::PhaseEnd) } else { (50, Over::StepEnd) };
+        let (retained, at) = if phase.is_some() { (150, RetainedAt::PhaseEnd) } else { (50, RetainedAt::StepEnd) };
         assert_eq!((figures.retained_bytes, figures.retained_at), (retained * PAGE, at), "{phase:?} {layer:?}");
         assert_eq!(figures.transient_bytes(), (170 - retained) * PAGE);
         assert_eq!(figures.largest_block_bytes, 100 * PAGE);
@@ -108,8 +108,8 @@ fn sizes_are_in_powers_of_two() {
     assert!(histogram.held.usable_bytes >= 30 * PAGE);
 }
 
-/// Known by address is less than all: the small blocks are not. (That flows, histograms and coverage agree is checked when
-/// a file is read.)
+/// The recorder does not follow all blocks: it counts small ones in batches. (Reading a file checks that its flows,
+/// histograms and coverage agree.)
 #[test]
 fn the_part_that_is_covered_is_told() {
     let (analysis, coverage) = (analysis(), analysis().coverage);
@@ -120,7 +120,7 @@ fn the_part_that_is_covered_is_told() {
     assert!(coverage.bytes > coverage.all_bytes / 2, "nearly all bytes are in the planted blocks: {coverage:?}");
 }
 
-/// The peak is the 200 pages of before; what was made in the pause and stays is there.
+/// The peak is that of the 200 pages before the pause. The 30 pages that the pause leaves are live afterwards.
 #[test]
 fn a_pause_has_no_peak() {
     let (ran, timeline) = victim(VICTIM, &["pause"]);
@@ -147,7 +147,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// 16 MiB by the program and 8 MiB by the environment, each crossed twice; and a dump that is asked for.
+/// The program sets a threshold of 16 MiB, the environment one of 8 MiB; each is crossed twice. The program asks for a
+/// dump too.
 #[test]
 fn thresholds_dump() {
     let folder = folder();
@@ -162,8 +163,9 @@ fn thresholds_dump() {
     expected.push("victim.timeline.json".to_owned());
     assert_eq!(names(folder.path()), expected);
     for name in &dumps {
-        let dump = alloc_timeline::load(&folder.path().join(name)).expect("a timeline");
+        let dump = alloc_timeline::load(folder.path().join(name)).expect("a timeline");
         assert_eq!(dump.ending, Ending::Dumped);
+        assert!(dump.peak_requested.is_some_and(|peak| peak.bytes > 0), "a dump ends as any timeline does");
         let live = dump.at_exit.snapshot.by(&dump.scopes, alloc_timeline::Dimension::Phase);
         assert_eq!(live["data"], 5_000 * PAGE, "{name}: who owned what at that moment");
         assert!(dump.analysis.is_some() && dump.totals.allocations > 0);

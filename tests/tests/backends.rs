@@ -1,5 +1,5 @@
-//! One program over three allocators: what it asked for, scope by scope, is the same to the byte and the block, whoever
-//! answers. `victims/mix.rs` is the program; its allocations are all Rust's.
+//! One program over three allocators: the requested bytes and the blocks of each scope are the same with all of them.
+//! `victims/mix.rs` is the program; all its allocations come through Rust's door.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Door, Timeline};
@@ -50,7 +50,7 @@ fn one_program_three_allocators() {
         assert_eq!(mimalloc.allocator.backend, "mimalloc::MiMalloc");
 
         let expected = asked(&jemalloc);
-        // 4 phases of 3 layers each, and what is outside of them.
+        // 4 phases of 3 layers each, and the scope outside of all.
         assert!(expected.len() >= 12, "{expected:?}");
         let allocations: u64 = expected.values().map(|asked| asked.0).sum();
         assert!(allocations > 5_000, "{allocations}");
@@ -60,7 +60,7 @@ fn one_program_three_allocators() {
             assert_eq!(asked(other), expected, "{} {seed}", other.allocator.backend);
             assert_eq!(peak(other), peak(&jemalloc), "{} {seed}", other.allocator.backend);
         }
-        // Batches change nothing about the counts.
+        // Counting in batches gives the same counts as exact mode.
         for batched in [
             mixed(TRACKER, seed, &[]),
             mixed(TRACKER, seed, &[("ALLOC_TRACKER_BACKEND", "system")]),
@@ -72,14 +72,15 @@ fn one_program_three_allocators() {
             assert_eq!(timeline.allocator.doors, [Door::Rust]);
             assert_eq!((timeline.tracker.foreign_frees, timeline.tracker.dropped_events), (0, 0));
         }
-        // What an allocator sets aside is its own: jemalloc's classes, glibc's multiples of 16 less 8, and no more than
-        // asked for where nobody tells.
+        // The usable size depends on the allocator: jemalloc has size classes, glibc has multiples of 16 less 8. Where
+        // the tracker cannot ask the allocator, it is the requested size.
         assert!(system.peak.live_bytes > system.peak.requested_bytes);
         assert_eq!(mimalloc.peak.live_bytes, mimalloc.peak.requested_bytes);
     }
 }
 
-/// The account of the resident set has a line for what glibc keeps, by its own word, and none where nobody tells.
+/// The book has a line for what glibc holds by its own statistics, and no such line where the allocator has no
+/// statistics.
 #[test]
 fn the_book_says_what_it_knows() {
     let line = |timeline: &Timeline, name: &str| {
@@ -100,7 +101,7 @@ fn the_book_says_what_it_knows() {
     assert!(line(&jemalloc, allocators).is_some());
 }
 
-/// Off is off: the program runs, and nobody is counted.
+/// With the tracker switched off, the program runs and nothing is counted.
 #[test]
 fn switched_off() {
     for (program, backend, name) in
@@ -113,7 +114,7 @@ fn switched_off() {
     }
 }
 
-/// `Over` for Rust and the tracker's own allocator for C: no session, and the program goes on.
+/// With `Over` for Rust and the tracker's own allocator for C, no session starts, and the program goes on.
 #[test]
 fn two_at_once_are_refused() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! After backward: what is alive, and what is not any more.
+//! Which tensors are alive after the backward pass, and which are not any more.
 use alloc_timeline::{Category, Snapshot, Timeline};
 use tests::{Config, requested, requested_by_layer, tables};
 
@@ -17,7 +17,8 @@ fn each_step<'a>(timeline: &'a Timeline, mark: &str) -> Vec<&'a Snapshot> {
     tables
 }
 
-/// Nothing at all: the graph is gone with the loss, and the gradients of maps with their nodes.
+/// After backward no activation is alive: the graph was freed with the loss, and the gradients of activations with
+/// their nodes.
 #[test]
 fn no_activation_is_alive_after_backward() {
     for (model, ..) in MODELS {

@@ -1,4 +1,4 @@
-//! `viewer check` on real runs: the gate that CI leans on.
+//! `viewer check` on real runs, as CI uses it to compare a run with a baseline.
 use alloc_timeline::Timeline;
 use tests::{Config, Ran, folder, stored, text, viewer};
 
@@ -24,7 +24,7 @@ fn the_same_work_passes() {
     assert!(ran.stdout.starts_with("ok: "), "{}", ran.stdout);
 }
 
-/// A larger batch is other work, not growth: the check refuses, and says in what the runs differ.
+/// A run with a larger batch cannot be compared: the check refuses, and says in what the runs differ.
 #[test]
 fn other_work_is_refused() {
     let ran = check(run_of(3, 0), run_of(2, 0));

@@ -1,6 +1,6 @@
 //! Activations against parameters: MobileNetV1 keeps 38.5 MiB an image and has 16 MiB of parameters, ResNet-18 keeps
-//! 20.6 MiB and has 44.6, three times over in training (gradients, momentum). At 3 x 16.1 + 38.5 b = 3 x 44.6 + 20.6 b the
-//! two meet at a batch of about 4.8.
+//! 20.6 MiB and has 44.6, three times over in training (gradients, momentum). At 3 x 16.1 + 38.5 b = 3 x 44.6 + 20.6 b
+//! the two meet at a batch of about 4.8.
 use tests::Config;
 
 fn peak(model: &'static str, batch: u64) -> u64 {

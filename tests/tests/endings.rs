@@ -1,4 +1,4 @@
-//! However a run ends, what was recorded is there: panic, `exit`, drop, Ctrl-C, a full disk, SIGKILL.
+//! The recording survives every end of a run: panic, `exit`, drop, Ctrl-C, a full disk, SIGKILL.
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -57,6 +57,18 @@ fn send(child: &Child, signal: i32) {
     assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
+/// Waits until the step that was reported is in the log. A tick makes the log grow at least once and at most twice, so what
+/// makes it grow for the third time is a tick that began after this call.
+fn settle(log: &Path) {
+    let length = || std::fs::metadata(log).expect("the log").len();
+    for _ in 0..3 {
+        let before = length();
+        while length() == before {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
 /// 130 is what shells make of SIGINT: 128 + 2.
 #[test]
 fn ctrl_c_finishes_the_timeline() {
@@ -97,8 +109,7 @@ fn the_log_of_a_killed_run_can_be_recovered() {
     let folder = folder();
     let out = folder.path().join("run.timeline.json");
     let (mut child, _lines) = training(config, &out);
-    // Two ticks of 10 ms, so that the step that was reported is in the log, whatever the machine does besides.
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    settle(&folder.path().join("run.timeline.json.log"));
     child.kill().expect("it still runs");
     child.wait().expect("it is dead");
     assert!(!out.exists(), "nobody wrote it");
@@ -135,8 +146,8 @@ fn goes_on(ran: &Ran, steps: u64, out: &Path) {
     }
 }
 
-/// No file may grow beyond 64 KiB, the signal that says so is ignored: writes fail as they do on a full disk, with EFBIG
-/// in place of ENOSPC. Both the log and the timeline are larger.
+/// No file may grow beyond 64 KiB, the signal that says so is ignored: writes fail as they do on a full disk, with
+/// EFBIG in place of ENOSPC. Both the log and the timeline are larger.
 #[test]
 fn files_that_cannot_grow() {
     let folder = folder();

@@ -1,4 +1,5 @@
-//! The two examples, a user's own models: a perceptron whose layers are wrapped, and an LSTM that is not changed at all.
+//! The two examples, a user's own models: a perceptron whose layers are wrapped, and an LSTM that is not changed at
+//! all.
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -110,8 +111,8 @@ fn no_gradient_is_cloned() {
     }
 }
 
-/// An operator's layer is that of the parameter it reads: `lstm` for the whole recurrence, and `output`. 32 sequences give
-/// 32 predictions; mean squared error keeps the difference from the targets, and belongs to the layer before it.
+/// An operator's layer is that of the parameter it reads: `lstm` for the whole recurrence, and `output`. 32 sequences
+/// give 32 predictions; mean squared error keeps the difference from the targets, and belongs to the layer before it.
 #[test]
 fn lstm_layers_are_named_without_a_change() {
     let table = end_of_forward(&RECURRENT);

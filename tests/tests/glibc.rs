@@ -1,8 +1,8 @@
 //! glibc's own tests of malloc, compiled from Debian's `glibc-source` and run over glibc, over Debian's jemalloc, and
-//! under the tracker. What comes of each is a table, `docs/GLIBC_TESTS.md`, which this test holds to what it finds.
+//! under the tracker. The table `docs/GLIBC_TESTS.md` has the results; this test compares it with what it finds.
 //!
-//! The programs are C, so the tracker comes by LD_PRELOAD; `glibc/stand_in.h` and `glibc/driver.c` are what they need of
-//! glibc's test support. `cargo xtask foreign` fetches the sources.
+//! The programs are C, so the tracker is loaded by LD_PRELOAD; `glibc/stand_in.h` and `glibc/driver.c` stand for the
+//! parts of glibc's test support that they need. `cargo xtask foreign` fetches the sources.
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -39,7 +39,7 @@ const HEADERS: [&str; 10] = [
     "malloc-size.h",
 ];
 
-/// Over what a case runs.
+/// The allocator over which a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
     Glibc,
@@ -125,9 +125,9 @@ fn run(case: &Case, program: &Path, over: Over) -> (bool, String) {
     let file = fs::File::create(&said).expect("a file");
     command.stdout(file.try_clone().expect("a file")).stderr(file);
     let mut child = command.spawn().expect("a program that was compiled just now");
-    // It ends by itself: driver.c sets an alarm.
+    // The program ends by itself, because driver.c sets an alarm.
     let status = child.wait().expect("a child");
-    // What it forked may be waiting for it for ever.
+    // The processes that it forked may wait for it for ever, so they are killed.
     let mut kill = Command::new("kill");
     let _ = kill.args(["-KILL", "--", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
     let said = String::from_utf8_lossy(&fs::read(&said).expect("what it said")).into_owned();
@@ -138,7 +138,7 @@ fn run(case: &Case, program: &Path, over: Over) -> (bool, String) {
 /// Runs every case over everything that it is for: results in the order of the cases.
 fn run_all(programs: &[PathBuf]) -> Vec<[Option<bool>; 4]> {
     let results = Mutex::new(vec![[None; 4]; CASES.len()]);
-    // Those that take long come first.
+    // The cases that take long come first.
     let mut jobs: Vec<(usize, Over)> = Vec::new();
     for (index, case) in CASES.iter().enumerate() {
         jobs.extend(ALL.iter().filter(|&&over| case.is_for(over == Over::Glibc)).map(|&over| (index, over)));
@@ -172,8 +172,8 @@ fn row(case: &Case, result: &[Option<bool>; 4]) -> String {
     format!("| {} | {} | {} |\n", case.name, ALL.map(cell).join(" | "), case.remark)
 }
 
-/// Runs the cases whose rows are not in `told` again, up to twice and with nothing beside them: on a machine that is busy
-/// with all of them some do not end in time, and what hangs over jemalloc does so only nearly always.
+/// Runs the cases whose rows are not in `told` again, up to twice and one after the other. While all cases run at once,
+/// some do not end in time; and the cases that hang over jemalloc hang nearly always, but not always.
 fn run_again(programs: &[PathBuf], told: &str, results: &mut [[Option<bool>; 4]]) {
     for ((case, program), result) in CASES.iter().zip(programs).zip(results) {
         let mut rounds = 0;

@@ -26,7 +26,7 @@ fn a_leak_is_told_from_a_warm_up_a_cache_and_noise() {
         trend("data", "(none)"),
         json!({ "kind": "grows", "since_step": 12, "bytes_per_step": 4 << 20, "slowing": false })
     );
-    // 16 blocks of 64 bytes a step, of which the recorder knows the sum alone.
+    // 16 blocks of 64 bytes a step, which the recorder counts in batches.
     assert_eq!(
         trend("forward", "encoder.3"),
         json!({ "kind": "grows", "since_step": 1, "bytes_per_step": 1024, "slowing": false })

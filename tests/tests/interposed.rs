@@ -1,4 +1,4 @@
-//! Who is tracked: libtorch through the C door, and without that door Rust alone.
+//! Which allocations are tracked: with the C door libtorch's as well, without it Rust's alone.
 use alloc_timeline::{Category, Door, Timeline};
 use tests::{Config, requested, rows, tables, victim};
 
@@ -24,7 +24,7 @@ fn libtorchs_malloc_is_the_trackers() {
 }
 
 /// libtorch registers its operators before `main`: 632,732 blocks of 55 MB in the version that was measured first. The
-/// bar is 10 MB, so that another version may differ.
+/// test asks for 10 MB only, because other versions differ.
 #[test]
 fn start_up_is_runtime() {
     let timeline = trained();

@@ -1,8 +1,16 @@
-//! The event ring and the hand-over between ring and totals in every interleaving that loom finds: the files of the
-//! tracker itself, compiled with loom's atomics in place of the processor's (`sync` below stands for the tracker's
-//! `sys/sync.rs`). Interleavings are bounded by the number of times that a thread is stopped against its will.
+//! The event ring, and the change between publishing to the ring and to the totals, in every interleaving that loom
+//! finds. The code is the tracker's own files, compiled with loom's atomics in place of the processor's (`sync` below
+//! stands for the tracker's `sys/sync.rs`). A limit on how often loom preempts a thread bounds the number of
+//! interleavings.
 #![allow(dead_code, reason = "the files are the tracker's, of which a model needs a part")]
+// The tracker's files name the crate `alloc_replay`. Here that is this very crate: it has the real one's types, but a
+// small model in place of the replay.
+extern crate alloc_replay as real_replay;
+extern crate self as alloc_replay;
+
 use loom::thread;
+pub use real_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
+pub use replay::Replay;
 
 #[path = "../../alloc-tracker/src/event/mod.rs"]
 mod event;
@@ -11,8 +19,8 @@ mod publish;
 #[path = "../../alloc-tracker/src/recorder/state.rs"]
 mod state;
 
-/// loom's atomics. loom takes sequentially consistent accesses for weaker ones, but knows such fences, so each such access
-/// stands between two of them.
+/// loom's atomics. loom treats sequentially consistent accesses as weaker ones, but it models sequentially consistent
+/// fences; so each such access stands between two fences.
 mod sys {
     pub fn now_ns() -> u64 {
         1
@@ -87,15 +95,15 @@ mod sys {
         counter!(AtomicU32, u32);
         counter!(AtomicU64, u64);
 
-        /// loom notices when two threads are inside at a time.
-        pub struct Guarded<T>(UnsafeCell<T>);
+        /// The tracker's `RawCell` with loom's cell in it, which reports when two threads are inside at the same time.
+        pub struct RawCell<T>(UnsafeCell<T>);
 
-        // SAFETY: loom runs one thread at a time.
-        unsafe impl<T: Send> Sync for Guarded<T> {}
+        // SAFETY: loom runs one thread at a time, and its cell panics when the accesses of two threads overlap.
+        unsafe impl<T: Send> Sync for RawCell<T> {}
 
-        impl<T> Guarded<T> {
+        impl<T> RawCell<T> {
             pub fn new(value: T) -> Self {
-                Guarded(UnsafeCell::new(value))
+                RawCell(UnsafeCell::new(value))
             }
 
             pub fn with<R>(&self, work: impl FnOnce(*const T) -> R) -> R {
@@ -124,81 +132,44 @@ mod sys {
     }
 }
 
-mod tag {
-    pub mod scope {
-        pub type ScopeId = u16;
-        pub const TRACKER: ScopeId = 0;
-    }
-}
-
-mod recorder {
-    pub use super::state::{drain, help};
-}
-
+/// Stands for the tracker's ledger, except for `publish`, which is the tracker's own file.
 mod ledger {
-    pub mod pool {
-        pub fn acquire() -> Option<&'static super::super::slot::Slot> {
-            None
-        }
-
-        pub fn as_tracker_without_slot<R>(work: impl FnOnce() -> R) -> R {
-            work()
-        }
-    }
-}
-
-mod scope {
-    pub fn as_tracker<R>(_: &super::slot::Slot, work: impl FnOnce() -> R) -> R {
+    pub fn as_tracker<R>(work: impl FnOnce() -> R) -> R {
         work()
     }
-}
 
-mod slot {
-    pub struct Slot {
-        pub in_ring: super::sys::sync::AtomicU32,
-    }
-}
+    /// The totals, reduced to one scope and its allocated bytes.
+    pub mod totals {
+        use crate::Counts;
+        use crate::sys::sync::{AtomicU64, Ordering};
 
-/// What the whole process has counted, of which allocated bytes stand for all.
-mod totals {
-    use super::sys::sync::{AtomicU64, Ordering};
-
-    loom::lazy_static! {
-        static ref ALLOCATED: Shared = Shared(AtomicU64::new(0));
-        pub static ref DROPPED_EVENTS: AtomicU64 = AtomicU64::new(0);
-    }
-
-    pub struct Shared(AtomicU64);
-
-    #[derive(Default)]
-    pub struct Counts {
-        pub allocated: u64,
-        pub freed: u64,
-        pub requested: u64,
-        pub requested_freed: u64,
-        pub allocations: u64,
-        pub frees: u64,
-        pub moved_in: u64,
-    }
-
-    pub fn of(_: u16) -> &'static Shared {
-        &ALLOCATED
-    }
-
-    impl Shared {
-        pub fn add(&self, counts: &Counts) {
-            self.0.fetch_add(counts.allocated, Ordering::Relaxed);
+        loom::lazy_static! {
+            static ref ALLOCATED: Total = Total(AtomicU64::new(0));
+            pub static ref DROPPED_EVENTS: AtomicU64 = AtomicU64::new(0);
         }
 
-        pub fn read(&self) -> u64 {
-            self.0.load(Ordering::Relaxed)
+        pub struct Total(AtomicU64);
+
+        pub fn of(_: u16) -> &'static Total {
+            &ALLOCATED
+        }
+
+        impl Total {
+            pub fn add(&self, counts: &Counts) {
+                self.0.fetch_add(counts.allocated, Ordering::Relaxed);
+            }
+
+            pub fn read(&self) -> u64 {
+                self.0.load(Ordering::Relaxed)
+            }
         }
     }
 }
 
-/// What a replay keeps of the real one: it adds to the totals what it reads, and has a sum of its own.
+#[allow(missing_docs, reason = "a model for this test")]
+/// Stands for the replay: it adds the counts that it reads to the totals, and keeps a sum of its own.
 mod replay {
-    use super::event::Event;
+    use super::{Counts, Event, ScopeId};
 
     #[derive(Default)]
     pub struct Replay {
@@ -207,19 +178,21 @@ mod replay {
     }
 
     impl Replay {
-        pub fn apply(&mut self, number: u64, event: &Event) {
-            let counts = super::publish::counts_of(event);
+        pub fn apply(&mut self, number: u64, _: u64, event: &Event, mut totals: impl FnMut(ScopeId, Counts)) {
+            let Event::Batch { scope, counts } = *event else { panic!("{event:?}") };
             self.sum += counts.allocated;
             self.seen.push((number, counts.allocated));
-            super::totals::of(event.scope).add(&counts);
+            totals(scope, counts);
         }
     }
 }
 
-const SCOPE: u16 = 1;
+use ledger::totals;
+
+const SCOPE: u16 = 5;
 
 fn publish_bytes(allocated: u64) {
-    publish::delta(None, SCOPE, &totals::Counts { allocated, allocations: 1, ..totals::Counts::default() });
+    publish::batch(None, SCOPE, &Counts { allocated, allocations: 1, ..Counts::default() });
 }
 
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
@@ -229,9 +202,9 @@ fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// Reads what is there as the recorder's thread does, and gives what the replay has.
+/// Reads the events as the recorder's thread does, then runs `look` on the replay.
 fn replayed<R>(look: impl FnOnce(&mut replay::Replay) -> R) -> R {
-    state::work(|state| look(state.as_mut().expect("a replay")))
+    state::with_state(|state| look(state.as_mut().expect("a replay")))
 }
 
 /// Two writers put two events each into a ring of two places, and nobody else reads: every event arrives once, in the
@@ -239,8 +212,8 @@ fn replayed<R>(look: impl FnOnce(&mut replay::Replay) -> R) -> R {
 #[test]
 fn writers_of_a_full_ring_help_themselves() {
     check(3, || {
-        state::work(|state| *state = Some(replay::Replay::default()));
-        publish::begin();
+        state::with_state(|state| *state = Some(replay::Replay::default()));
+        publish::begin(state::drain);
         let writers = [10, 20].map(|first| {
             thread::spawn(move || {
                 publish_bytes(first);
@@ -259,12 +232,12 @@ fn writers_of_a_full_ring_help_themselves() {
     });
 }
 
-/// The same with a reader beside them, which stops in the middle of it all.
+/// The same with a reader beside the writers, which reads once, at any moment.
 #[test]
 fn writers_and_a_reader() {
     check(3, || {
-        state::work(|state| *state = Some(replay::Replay::default()));
-        publish::begin();
+        state::with_state(|state| *state = Some(replay::Replay::default()));
+        publish::begin(state::drain);
         let writers = [10, 20].map(|bytes| thread::spawn(move || publish_bytes(bytes)));
         let reader = thread::spawn(|| {
             let (sum, total) = replayed(|replay| (replay.sum, totals::of(SCOPE).read()));
@@ -283,8 +256,8 @@ fn the_hand_over_counts_nothing_twice_or_never() {
     check(3, || {
         let publishers = [1, 10].map(|bytes| thread::spawn(move || publish_bytes(bytes)));
         // As `Recorder::start` does it.
-        state::work(|state| *state = Some(replay::Replay::default()));
-        publish::begin();
+        state::with_state(|state| *state = Some(replay::Replay::default()));
+        publish::begin(state::drain);
         replayed(|replay| replay.sum = totals::of(SCOPE).read());
         let (sum, total) = replayed(|replay| (replay.sum, totals::of(SCOPE).read()));
         assert_eq!(sum, total, "a publication went past the recording that has begun");

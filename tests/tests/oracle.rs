@@ -1,6 +1,6 @@
 //! The exact mode against another profiler: valgrind's DHAT sees every block of a process from its first instruction on
-//! and knows the true peak of the requested bytes. The same program, over the C library under DHAT and over the tracker in
-//! exact mode, must have the same peak, bytes and blocks (`victims/oracle_plain.rs`, `victims/oracle_tracked.rs`).
+//! and knows the true peak of the requested bytes. The same program, over the C library under DHAT and over the tracker
+//! in exact mode, must have the same peak, bytes and blocks (`victims/oracle_plain.rs`, `victims/oracle_tracked.rs`).
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;

@@ -35,7 +35,7 @@ fn a_malloc_from_a_c_thread_in_a_captured_scope() {
     assert_eq!(held(planted(), "data", ""), [(300_000, 74 * 4096, 1)]);
 }
 
-/// The block stays its first owner's, at its new size: 13 pages. Who made it grow owns nothing.
+/// The block keeps its first owner, at its new size of 13 pages. The scope that resized it owns nothing.
 #[test]
 fn a_realloc_keeps_its_first_owner() {
     assert_eq!(held(planted(), "init", ""), [(50_000, 13 * 4096, 1)]);

@@ -1,11 +1,12 @@
-//! From the second step on, what tensors hold at a step's peak is decided by the model alone: the same to the byte in
-//! two runs with one seed, and with one thread or two. (In the first step there is no momentum yet, and libtorch fills
-//! its caches.)
+//! From the second step on, the model alone decides what tensors hold at a step's peak: the bytes are the same in two
+//! runs with one seed, and with one thread or two. (In the first step there is no momentum yet, and libtorch fills its
+//! caches.)
 //!
 //! More threads take more workspace, and workspace decides in which operator the peak falls. Where two operators are
-//! nearly as high, another number of threads can move the peak from one to the other, and with it the split: MobileNetV1
-//! at a batch below 16 peaks in `model.12.0` with one thread (at batch 4 with 2.0 MB of workspace), in `model.13.3`
-//! with two (4.2 MB). So threads are compared where one operator is the highest by far, and at small batches at the marks.
+//! nearly as high, another number of threads can move the peak from one to the other, and with it the split:
+//! MobileNetV1 at a batch below 16 peaks in `model.12.0` with one thread (at batch 4 with 2.0 MB of workspace), in
+//! `model.13.3` with two (4.2 MB). So threads are compared where one operator is the highest by far, and at small
+//! batches at the marks.
 use alloc_timeline::{Category, Step, Timeline};
 use tests::{Config, requested, tables};
 

@@ -1,4 +1,4 @@
-//! The book: what is resident, line by line, against the kernel's own figure.
+//! The book's lines, compared with the kernel's own figures of the resident set.
 use alloc_timeline::{Book, Timeline};
 use tests::Config;
 
@@ -48,8 +48,9 @@ fn the_book_is_of_the_peak() {
 }
 
 /// The book's resident set is that of its own instant, read from other files than the samples of statm just before and
-/// after it. jemalloc keeps its pages here, so the resident set only grows and the book lies between the two; 1 % is for
-/// the pages that the kernel counts in batches of 64 a thread. VmHWM, the kernel's own maximum, is never below either.
+/// after it. jemalloc keeps its pages here, so the resident set only grows and the book lies between the two; 1 % is
+/// for the pages that the kernel counts in batches of 64 a thread. VmHWM, the kernel's own maximum, is never below
+/// either.
 #[test]
 fn the_book_agrees_with_the_kernels_other_counts() {
     for (name, timeline) in runs() {

@@ -4,7 +4,7 @@
 //! The arithmetic, with maps of 4-byte elements of `batch` images, and every map halved (rounded up) by a stride of 2:
 //! a convolution's output is kept because batch norm keeps its input; a batch norm's output becomes its ReLU's, in
 //! place, and ReLU keeps its result; batch norm keeps mean and 1/deviation, 8 bytes a channel. A batch norm whose
-//! output is only added to the main lane keeps just those 8 bytes.
+//! output is only added to the residual path keeps just those 8 bytes.
 use std::collections::BTreeMap;
 
 use alloc_timeline::Category;

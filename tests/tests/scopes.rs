@@ -1,5 +1,5 @@
-//! Scopes under strain (`victims/scopes.rs`): guards dropped in any order, leaked, dropped by a panic, too deep, on other
-//! threads, in a future, and more of them than there is room for.
+//! Scopes under strain (`victims/scopes.rs`): guards dropped in any order, leaked, dropped by a panic, too deep, on
+//! other threads, in a future, and more of them than there is room for.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Snapshot, Timeline};
@@ -32,13 +32,13 @@ fn owners(what: &str, expected: &[(&str, &str, u64)]) {
     assert_eq!(named, expected, "{what}");
 }
 
-/// With `outer` its inner scopes are left, so the 2,000 and the 3,000 bytes are nobody's.
+/// Dropping `outer` leaves its inner scopes too, so the 2,000 and the 3,000 bytes belong to no phase and no layer.
 #[test]
 fn dropped_out_of_order() {
     owners("out-of-order", &[("after", "", 4_000), ("outer", "inner", 1_000)]);
 }
 
-/// The forgotten guard's layer ends with the phase around it: 2,000 bytes are nobody's.
+/// The layer of the forgotten guard ends with the phase around it, so 2,000 bytes belong to no phase and no layer.
 #[test]
 fn leaked_with_forget() {
     owners("leaked", &[("after", "", 4_000), ("outer", "forgotten", 1_000)]);
@@ -53,8 +53,9 @@ fn dropped_while_panicking() {
     assert!((2_000..20_000).contains(&outer), "{outer}");
 }
 
-/// 256 scopes can be within each other. 255 layers own their 1,000 bytes each, the 256th its own and those of the 44 that
-/// were not entered; the 2,000 bytes outside are nobody's again. That 44 were not entered is said.
+/// 256 scopes can be within each other. 255 layers own their 1,000 bytes each, the 256th its own and those of the 44
+/// that were not entered; the 2,000 bytes outside belong to no scope again. The timeline says that 44
+/// scopes were not entered.
 #[test]
 fn deeper_than_256() {
     let (timeline, held) = tried("recursion");
@@ -72,7 +73,8 @@ fn deeper_than_256() {
     assert!(told, "that 44 scopes were not entered is not told: {tracker:?}");
 }
 
-/// Two threads in the captured scope, 1,000 bytes each; after detaching, their own phases; a third thread inherits nothing.
+/// Two threads in the captured scope, 1,000 bytes each; after detaching, their own phases; a third thread inherits
+/// nothing.
 #[test]
 fn captured_and_attached_on_other_threads() {
     owners("threads", &[("", "alone", 4_000), ("outer", "inner", 2_000), ("own", "", 4_000)]);

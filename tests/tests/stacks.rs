@@ -1,5 +1,5 @@
-//! Sampled stacks (`victims/stacks.rs`, with `ALLOC_TRACKER_STACKS`): estimates against the exact counts of the same scopes,
-//! the same samples for the same seed, and the names of calls, inlined, in C++, and in a library that is gone.
+//! Sampled stacks (`victims/stacks.rs`, with `ALLOC_TRACKER_STACKS`): estimates against the exact counts of the same
+//! scopes, the same samples for the same seed, and the names of calls, inlined, in C++, and in a library that is gone.
 use std::process::Command;
 
 use alloc_timeline::{Call, Site, Stacks, Timeline};
@@ -29,7 +29,7 @@ const LIST: [(u64, u64); 20] = {
     list
 };
 
-/// What came of the victim with samples as the variable asks for.
+/// Runs the victim with `asked` in `ALLOC_TRACKER_STACKS`; its output, and its timeline if it wrote one.
 fn ran(victim: &str, asked: &str, more: &[&str]) -> (Ran, Option<Timeline>) {
     let folder = folder();
     let out = folder.path().join("run.timeline.json");
@@ -66,8 +66,8 @@ fn variance(blocks: &[(u64, u64)], mean: f64) -> f64 {
     blocks.iter().map(of).sum()
 }
 
-/// For each of ten seeds and for all of them together within 4 standard errors of what the ledger counted. The seeds are
-/// fixed and the program has one thread: this holds or fails for ever.
+/// For each of ten seeds, and for all of them together, the estimates are within 4 standard errors of what the ledger
+/// counted. The seeds are fixed and the program has one thread, so the result is the same in every run.
 #[test]
 fn estimates_are_unbiased() {
     const SEEDS: u64 = 10;
@@ -202,7 +202,7 @@ fn what_grows_is_named_by_its_stack() {
     let json: Value = serde_json::from_str(&viewer(&["growth", text(&path), "--json"]).stdout).expect("JSON");
     let leak =
         json["stacks"].as_array().expect("stacks").iter().find(|site| site["phase"] == "data").expect("the leak");
-    // Blocks of 4 MiB stand for themselves: 64 times the mean.
+    // A block of 4 MiB is 64 times the mean, so each is sampled and stands for its own bytes alone.
     assert_eq!(leak["trend"]["bytes_per_step"], 4 << 20);
     assert_eq!(leak["trend"]["since_step"], 12);
     let words = viewer(&["growth", text(&path)]).stdout;
@@ -242,7 +242,7 @@ fn a_killed_process_has_none_and_says_so() {
     let log = folder.path().join("run.timeline.json.log");
     let recovered = viewer(&["recover", text(&log)]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);
-    let copy = alloc_timeline::load(&folder.path().join("run.dump-1.timeline.json")).expect("the copy");
+    let copy = alloc_timeline::load(folder.path().join("run.dump-1.timeline.json")).expect("the copy");
     let stacks = copy.stacks.as_ref().expect("its stacks");
     assert!(stacks.complete && !sites(&copy, stacks, "small").is_empty(), "the copy that was written before has them");
     let timeline = alloc_timeline::load(&out).expect("a timeline");

@@ -1,8 +1,8 @@
-//! The heap under the tracker is the heap that the program would have had: the same story (`victims/heap_story.rs`) leaves
-//! the same counters in jemalloc, to the single block, whether it is tracked or not.
+//! The tracker does not change the program's heap: the same workload (`victims/heap_workload.rs`) leaves the same
+//! counters in jemalloc, to the single block, whether it is tracked or not.
 //!
-//! jemalloc's caches per thread are off here, because what they fetch and give back depends on addresses that the kernel
-//! draws: with them, two runs of one untracked program differ too.
+//! jemalloc's caches per thread are off here. What they fetch and give back depends on addresses that the kernel
+//! chooses at random, so with them two runs of one untracked program differ too.
 use std::process::Command;
 
 use tests::{Ran, run};
@@ -10,8 +10,8 @@ use tests::{Ran, run};
 const TRACKED: &str = env!("CARGO_BIN_EXE_victim-undistorted");
 const PLAIN: &str = env!("CARGO_BIN_EXE_victim-undistorted-plain");
 
-/// A run of a program in which only what is said here steers the allocator.
-fn told(path: &str, settings: &str, tracker: Option<&str>, arguments: &[&str]) -> Ran {
+/// Runs a program with these settings of jemalloc, and with no others from the environment.
+fn run_with(path: &str, settings: &str, tracker: Option<&str>, arguments: &[&str]) -> Ran {
     let mut command = Command::new(path);
     command.args(arguments).env_remove("ALLOC_TRACKER").env("_RJEM_MALLOC_CONF", settings);
     command.envs(tracker.map(|value| ("ALLOC_TRACKER", value)));
@@ -20,39 +20,40 @@ fn told(path: &str, settings: &str, tracker: Option<&str>, arguments: &[&str]) -
     ran
 }
 
-fn story(path: &str, tracker: Option<&str>) -> String {
-    told(path, "tcache:false", tracker, &[]).stdout
+fn report(path: &str, tracker: Option<&str>) -> String {
+    run_with(path, "tcache:false", tracker, &[]).stdout
 }
 
-/// The number behind `words` in the story.
-fn number(story: &str, words: &str) -> u64 {
-    let (_, rest) = story.split_once(words).unwrap_or_else(|| panic!("no {words:?} in\n{story}"));
+/// The number behind `words` in the workload's output.
+fn number(report: &str, words: &str) -> u64 {
+    let (_, rest) = report.split_once(words).unwrap_or_else(|| panic!("no {words:?} in\n{report}"));
     let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or_else(|_| panic!("no number behind {words:?} in\n{story}"))
+    digits.parse().unwrap_or_else(|_| panic!("no number behind {words:?} in\n{report}"))
 }
 
 /// Bytes in use, blocks made and given back in every size class, usable sizes, the places of blocks in their pages,
 /// alignment, and how many reallocs stayed where they were.
 #[test]
 fn a_tracked_heap_is_the_heap_of_plain_jemalloc() {
-    let plain = story(PLAIN, None);
-    assert_eq!(story(TRACKED, None), plain, "tracked (left), plain jemalloc (right)");
-    assert_eq!(story(TRACKED, Some("off")), plain, "tracking off (left), plain jemalloc (right)");
+    let plain = report(PLAIN, None);
+    assert_eq!(report(TRACKED, None), plain, "tracked (left), plain jemalloc (right)");
+    assert_eq!(report(TRACKED, Some("off")), plain, "tracking off (left), plain jemalloc (right)");
 }
 
-/// What the comparison above stands on: the story has small and large blocks and moves and grows them.
+/// The comparison above needs a workload that has small and large blocks, and that grows blocks in place and moves
+/// others.
 #[test]
-fn the_story_is_worth_telling() {
-    let story = story(TRACKED, None);
-    assert_eq!(number(&story, "misaligned"), 0, "{story}");
-    let (reallocs, in_place) = (number(&story, "reallocs"), number(&story, "of them in place"));
-    assert!(reallocs > 50_000 && in_place > 5_000 && in_place < reallocs, "{story}");
+fn the_workload_is_worth_comparing() {
+    let report = report(TRACKED, None);
+    assert_eq!(number(&report, "misaligned"), 0, "{report}");
+    let (reallocs, in_place) = (number(&report, "reallocs"), number(&report, "of them in place"));
+    assert!(reallocs > 50_000 && in_place > 5_000 && in_place < reallocs, "{report}");
     // 6 blocks grow 40 times.
-    assert_eq!(number(&story, "large reallocs"), 240, "{story}");
-    let classes = story.lines().filter(|line| line.starts_with("at the height: class")).count();
-    assert!(classes > 50, "{story}");
-    // The story frees all that it made.
-    assert!(story.contains("at the end: allocated 0\n"), "{story}");
+    assert_eq!(number(&report, "large reallocs"), 240, "{report}");
+    let classes = report.lines().filter(|line| line.starts_with("at the height: class")).count();
+    assert!(classes > 50, "{report}");
+    // The workload frees all its blocks.
+    assert!(report.contains("at the end: allocated 0\n"), "{report}");
 }
 
 /// "Plain jemalloc of the same configuration", which the benchmark divides by, has all of jemalloc's options as the
@@ -60,7 +61,7 @@ fn the_story_is_worth_telling() {
 #[test]
 fn the_plain_programs_run_jemalloc_as_the_tracker_sets_it() {
     let options = |path: &str, arguments: &[&str]| -> Vec<String> {
-        let said = told(path, "stats_print:true", None, arguments).stderr;
+        let said = run_with(path, "stats_print:true", None, arguments).stderr;
         let option = |line: &&str| line.trim_start().starts_with("opt.") || line.contains("malloc_conf");
         said.lines().filter(option).map(str::to_owned).collect()
     };

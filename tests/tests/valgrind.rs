@@ -1,10 +1,10 @@
-//! The victims under valgrind, with the tracker's malloc in place: memcheck looks for the use of what was never set and of
-//! what is not mapped, helgrind for locks taken in orders that can deadlock and for misuse of the thread library
-//! (`valgrind.supp` says why not for races). One victim has the C library's malloc under the tracker (`Over`), in which
-//! memcheck knows every block, the recorder's as well: what is read after its end, or after its free, or lost.
+//! The victims under valgrind, with the tracker's malloc in place: memcheck looks for uses of memory that is not
+//! initialised or not mapped, helgrind for locks taken in orders that can deadlock and for misuse of the thread library
+//! (`valgrind.supp` says why not for races). One victim has the C library's malloc under the tracker (`Over`), so that
+//! memcheck knows every block, also the recorder's, and finds reads past a block's end or after its free, and leaks.
 //!
-//! A few victims are run each time; all of them with `VALGRIND_VICTIMS=all cargo test --release -p tests --test valgrind`,
-//! in about a quarter of an hour.
+//! A few victims are run each time; all of them with `VALGRIND_VICTIMS=all cargo test --release -p tests --test
+//! valgrind`, in about a quarter of an hour.
 use std::path::Path;
 use std::process::Command;
 
@@ -19,9 +19,9 @@ mod compiled;
 enum When {
     /// Always.
     Always,
-    /// When all are asked for.
+    /// Only when all are asked for.
     All,
-    /// Not: why.
+    /// Never, for this reason.
     Never(&'static str),
 }
 use When::{All, Always, Never};
@@ -31,8 +31,8 @@ const FORKS: When =
     Never("forks, and the child makes jemalloc's locks anew, which helgrind takes for held by the parent");
 const NO_THREADS: When = Never("has no threads of its own, and no locks but those of the others");
 
-/// A victim with its arguments (`LIBRARY` and `THROWING` stand for compiled ones), the code that it ends with, and when it
-/// is run under memcheck and under helgrind.
+/// A victim with its arguments (`LIBRARY` and `THROWING` stand for compiled ones), the code that it ends with, and when
+/// it is run under memcheck and under helgrind.
 type Victim = (&'static str, &'static [&'static str], i32, When, When);
 
 const VICTIMS: &[Victim] = &[
@@ -110,7 +110,7 @@ fn all() -> bool {
     std::env::var("VALGRIND_VICTIMS").is_ok_and(|which| which == "all")
 }
 
-/// Runs a victim under a tool, once for each of `modes`; what it did wrong, or the tool found.
+/// Runs a victim under a tool, once for each of `modes`; returns what the victim did wrong and what the tool found.
 fn watch(tool: &[&str], (name, arguments, code, ..): &Victim, mode: &str) -> Option<String> {
     let folder = folder();
     let trace = folder.path().join("trace");
@@ -164,7 +164,7 @@ fn helgrind_finds_nothing() {
     watched(&["--tool=helgrind", "--history-level=none", suppressions], |victim| victim.4);
 }
 
-/// Every victim is run, or it is said why not.
+/// Every victim is run, or has a reason why it is not.
 #[test]
 fn no_victim_is_left_out() {
     let manifest = include_str!("../Cargo.toml");

@@ -1,6 +1,6 @@
-//! Blocks whose fate is planned: who makes them, who frees them, what is left. Sub-programs by the word in the second
-//! argument; `tests/analysis.rs` knows every number. All planted blocks are whole pages above 16 KiB, so that usable and
-//! requested bytes are the same, and the recorder knows them by address.
+//! Blocks whose fate is planned: which scope makes them, which frees them, what is left. The second argument names a
+//! sub-program; `tests/analysis.rs` has every number. All planted blocks are whole pages above 16 KiB, so that usable
+//! and requested bytes are the same, and the recorder follows each block.
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use alloc_interpose as _;
-use alloc_tracker::{Expected, Session, Then, layer, phase};
+use alloc_tracker::{Expected, PeakAction, Session, layer, phase};
+
+mod trap_kit;
 
 #[global_allocator]
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
@@ -69,7 +71,7 @@ fn fates(path: &Path) {
     session.finish().expect("the timeline");
 }
 
-/// 1,000 pages come and go while nobody looks; 30 come then and stay.
+/// While the session is paused, 1,000 pages are made and freed, and 30 are made and stay.
 fn pause(path: &Path) {
     let session = Session::builder().output(path).start().expect("a session");
     let _phase = phase!("data");
@@ -87,12 +89,13 @@ fn pause(path: &Path) {
 fn wait_for(what: &str, done: impl Fn() -> bool) {
     let began = Instant::now();
     while !done() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what} did not come");
+        assert!(began.elapsed() < trap_kit::HANGS, "{what} did not come");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Twice across 16 MiB, with everything freed in between; 8 MiB are set by the environment and crossed as often.
+/// Crosses 16 MiB twice, with everything freed in between. The environment sets a threshold of 8 MiB, crossed twice as
+/// well.
 fn threshold(path: &Path) {
     let session = Session::builder().output(path).dump_at(16 << 20).start().expect("a session");
     let dump = |number| path.with_file_name(format!("victim.threshold-{number}.timeline.json"));
@@ -109,23 +112,23 @@ fn threshold(path: &Path) {
     session.finish().expect("the timeline");
 }
 
-/// Three steps of 5,000 pages. A function is called at half of the step before: in the second and the third. Another one,
-/// at 8 MiB, is called in every step and asks for a dump; a third panics and is not called again.
+/// Three steps of 5,000 pages. A function is called at half of the step before: in the second and the third. Another
+/// one, at 8 MiB, is called in every step and asks for a dump; a third panics and is not called again.
 fn before(path: &Path) {
     let calls: [Arc<AtomicU64>; 3] = Default::default();
-    let count = |number: usize, then: Then| {
+    let count = |number: usize, action: PeakAction| {
         let calls = Arc::clone(&calls[number]);
         move |approach: &alloc_tracker::Approach| {
             assert!(approach.live_bytes >= approach.expected_bytes);
             calls.fetch_add(1, Ordering::SeqCst);
-            then
+            action
         }
     };
     let panicking = Arc::clone(&calls[2]);
     let session = Session::builder()
         .output(path)
-        .before_peak(Expected::ShareOfLastStep(0.5), count(0, Then::Continue))
-        .before_peak(Expected::Bytes(8 << 20), count(1, Then::Dump))
+        .before_peak(Expected::ShareOfLastStep(0.5), count(0, PeakAction::Continue))
+        .before_peak(Expected::Bytes(8 << 20), count(1, PeakAction::Dump))
         .before_peak(Expected::Bytes(1 << 20), move |_| {
             panicking.fetch_add(1, Ordering::SeqCst);
             panic!("meant")

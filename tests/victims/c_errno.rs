@@ -1,5 +1,5 @@
-//! errno stays what it was: across every free, every allocation that succeeds, and entering and leaving scopes. Run once
-//! more by its test with a jemalloc that gives every freed page back at once.
+//! errno stays what it was: across every free, every allocation that succeeds, and entering and leaving scopes. Run
+//! once more by its test with a jemalloc that gives every freed page back at once.
 use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr;

@@ -1,12 +1,12 @@
-//! The C malloc family as glibc's manual and POSIX have it, one line a check. All of it happens in the phases `checks`
-//! and `failing`, which own nothing in the end.
+//! The C malloc family as glibc's manual and POSIX define it; each check prints a line. Everything is allocated in the
+//! phases `checks` and `failing`, which own nothing at the end.
 use std::collections::HashSet;
 use std::ffi::{CStr, c_void};
 use std::hint::black_box;
 use std::ptr::{self, null_mut};
 
 use alloc_interpose as _;
-use alloc_tracker::{Session, phase};
+use alloc_tracker::{BlockSize, Session, phase};
 use libc::{EINVAL, ENOMEM, calloc, free, malloc, malloc_usable_size, realloc};
 
 mod trap_kit;
@@ -65,7 +65,7 @@ fn resizes() {
         check("realloc(NULL, n) allocates", malloc_usable_size(block), malloc_usable_size(other));
         free(block);
         free(other);
-        // Through every lane and back; the first byte and the last common byte stay.
+        // Through every kind of tag and back. The first byte and the last byte that both sizes have stay the same.
         let sizes =
             [1, 8, 9, 16, 17, 24, 48, 100, 1_000, 14_336, 14_337, 16_385, 1 << 20, 64 << 20, 14_337, 100, 16, 1];
         let mut kept = true;
@@ -83,13 +83,13 @@ fn resizes() {
     }
 }
 
-/// The block is as it was when realloc fails.
+/// A realloc that fails leaves the block as it was.
 fn failed_resizes(session: Option<&Session>) {
     // SAFETY: each block is live until its one free; a failed realloc leaves it so.
     unsafe {
         for size in [5_usize, 1_000, 50_000, 20 << 20] {
             let name = format!("failed {size}");
-            // Nothing but the block is this phase's.
+            // The block is the only one of this phase.
             let failing = phase!("failing");
             let block = black_box(malloc(size)).cast::<u8>();
             ptr::write_bytes(block, 0x5a, size);
@@ -105,8 +105,10 @@ fn failed_resizes(session: Option<&Session>) {
             let intact = std::slice::from_raw_parts(block, size).iter().all(|&byte| byte == 0x5a);
             check(&format!("its contents ({size})"), intact, true);
             if !is_off() {
-                let sizes = alloc_tracker::hooks::sizes_of(block);
-                check(&format!("its tag ({size})"), sizes, Some((malloc_usable_size(block.cast()), size)));
+                let tagged = alloc_tracker::hooks::size_of(block);
+                let usable = malloc_usable_size(block.cast()) as u64;
+                let expected = BlockSize { usable, requested: size as u64 };
+                check(&format!("its tag ({size})"), tagged, Some(expected));
             }
             free(block.cast());
         }
@@ -174,7 +176,7 @@ fn aligned() {
             check(&format!("posix_memalign to 1 << {shift}"), (code, aligned_to(block, alignment)), (0, true));
             block.cast::<u8>().write(1);
             if !is_off() {
-                let requested = alloc_tracker::hooks::sizes_of(block.cast()).map(|(_, requested)| requested);
+                let requested = alloc_tracker::hooks::size_of(block.cast()).map(|size| size.requested);
                 check(&format!("its size (1 << {shift})"), requested, Some(100));
             }
             free(block);
@@ -240,7 +242,7 @@ fn usable_to_the_end() {
     check("usable sizes are writable to the end", right, true);
 }
 
-/// C23's frees that are told the size.
+/// C23's functions that free a block and are told its size.
 fn sized_frees() {
     // SAFETY: each block is live until its one free, which is told what was asked for.
     unsafe {

@@ -1,11 +1,11 @@
-//! Every size from 1 to 20,000, through both doors and at several alignments: the tag says what was asked for and what
-//! `malloc_usable_size` says, and the counters come back to where they were.
+//! Every size from 1 to 20,000, through both doors and at several alignments: each tag has the requested size and the
+//! size that `malloc_usable_size` returns, and at the end the counters are as they were before.
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::ffi::c_void;
 use std::hint::black_box;
 
 use alloc_interpose as _;
-use alloc_tracker::{hooks, phase};
+use alloc_tracker::{BlockSize, hooks, phase};
 
 mod trap_kit;
 use trap_kit::*;
@@ -19,7 +19,8 @@ const SIZES: std::ops::RangeInclusive<usize> = 1..=20_000;
 fn tagged(block: *mut u8, size: usize) -> bool {
     // SAFETY: the block is live.
     let usable = unsafe { libc::malloc_usable_size(block.cast()) };
-    usable >= size && (is_off() || hooks::sizes_of(block) == Some((usable, size)))
+    let expected = BlockSize { usable: usable as u64, requested: size as u64 };
+    usable >= size && (is_off() || hooks::size_of(block) == Some(expected))
 }
 
 fn main() {

@@ -34,7 +34,8 @@ fn main() {
             }
         }
         {
-            // A cache by batch size: 16 sizes, each seen sooner or later, so that it grows ever more slowly, and stops.
+            // A cache with one entry for each of 16 batch sizes. It grows ever more slowly, and stops when it has all
+            // of them.
             let _phase = phase!("forward");
             let _layer = layer!("conv1");
             let size = if step > 24 { step % 16 } else { (random >> 33) as usize % 16 };

@@ -15,7 +15,7 @@ const LAYERS: [&str; 3] = ["conv1", "fc", "a.long.path"];
 struct Aligned(#[allow(dead_code, reason = "it is there to be allocated")] [u8; 700]);
 
 enum Block {
-    /// Resized in the course of things.
+    /// A block that is resized now and then.
     Bytes(Vec<u8>),
     Text(#[allow(dead_code, reason = "it is there to be held")] String),
     OnItsBoundary(#[allow(dead_code, reason = "it is there to be held")] Box<Aligned>),

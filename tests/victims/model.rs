@@ -1,5 +1,5 @@
-//! Does what a trace says, one order at a time, each on its own thread: `victim-model OUT TRACE`. When it is over it
-//! prints how many bytes the allocator set aside for each block; what that adds up to is for `tests/model` to say.
+//! Carries out the orders of a trace, one at a time, each on the thread that it names: `victim-model OUT TRACE`. At the
+//! end it prints the usable bytes of the block of each order; `tests/model` adds them up.
 //!
 //! ```text
 //! threads 3             how many, numbered from 0
@@ -12,7 +12,7 @@
 //! 2 b                   begins a step; `e` ends it
 //! ```
 //!
-//! While the trace runs nothing else allocates: all tables are made before, and a mutex needs no memory.
+//! While the trace runs, nothing else allocates: all tables are made before, and a mutex needs no memory.
 use std::alloc::Layout;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -42,7 +42,7 @@ struct Trace {
     orders: Vec<Order>,
     /// The address of the block at each place.
     places: Vec<AtomicUsize>,
-    /// What the block that each order made or resized can hold.
+    /// The usable bytes of the block that each order made or resized.
     usable: Vec<AtomicUsize>,
 }
 
@@ -57,7 +57,7 @@ impl Trace {
         Trace { threads, alive, places: zeros(places), usable: zeros(orders.len()), orders }
     }
 
-    /// Does order `number`, which belongs to the calling thread.
+    /// Carries out order `number`, which belongs to the calling thread.
     fn obey(&self, number: usize, guards: &mut [Option<ScopeGuard>; DEPTH], depth: &mut usize) {
         let Order { what, numbers: [first, a, b, c], .. } = self.orders[number];
         let mut enter = |guard| {
@@ -95,11 +95,11 @@ fn order(line: &str) -> Order {
     Order { thread, what, numbers }
 }
 
-/// The address that comes of it; 0 where the block is gone.
+/// The address of the block that the order makes or resizes; 0 where it frees the block.
 ///
 /// # Safety
-/// Where the order is about a block, it is a live one, made with these numbers; through the same door, unless it is to be freed
-/// by C's `free`, which takes blocks of either.
+/// Where the order is about a block, that block is live and was made with these numbers, through the same door; only
+/// C's `free` takes blocks of either door.
 unsafe fn allocate(what: char, block: usize, [a, b, c]: [usize; 3]) -> usize {
     let layout = |size, alignment| Layout::from_size_align(size, alignment).expect("a layout");
     // SAFETY: as the caller promises; the sizes of Rust's layouts are not 0.
@@ -134,11 +134,11 @@ fn some(block: *mut c_void) -> usize {
 /// Whose turn it is.
 #[derive(Clone, Copy, PartialEq)]
 enum Turn {
-    /// So many threads are there.
+    /// So many threads have started.
     Assembling(usize),
-    /// The order of that number.
+    /// It is the turn of the order with this number.
     Order(usize),
-    /// Everybody's, to end.
+    /// All orders are carried out, and all threads end.
     Over,
 }
 
@@ -169,7 +169,7 @@ fn finish() {
 fn work(own: usize, trace: &Trace) {
     let mut guards = [const { None }; DEPTH];
     let mut depth = 0;
-    // What starting this thread took is published with the mark.
+    // The mark publishes what starting the threads has allocated.
     with_session(|session| session.mark("ready"));
     let mut turn = TURN.lock().expect("no panic");
     if let Turn::Assembling(count) = &mut *turn {

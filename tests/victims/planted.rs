@@ -80,8 +80,8 @@ fn on_a_c_thread(scope: &mut Captured) -> *mut c_void {
         black_box(unsafe { libc::malloc(300_000) })
     }
     let mut result = ptr::null_mut();
-    // SAFETY: pthread_t is plain data for which zeroes are a value; `work` has the signature asked for, and its argument
-    // and `result` outlive the thread, which is waited for here.
+    // SAFETY: pthread_t is plain data for which zeroes are a value; `work` has the signature asked for, and its
+    // argument and `result` outlive the thread, which is waited for here.
     unsafe {
         let mut thread = std::mem::zeroed();
         assert_eq!(libc::pthread_create(&mut thread, ptr::null(), work, ptr::from_mut(scope).cast()), 0);

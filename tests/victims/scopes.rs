@@ -1,5 +1,5 @@
-//! Everything that scopes must survive, one sub-program per word in the second argument. Each makes blocks of known
-//! sizes and takes a snapshot; `tests/scopes.rs` says who must own them.
+//! Unusual uses of scopes; the second argument names a sub-program. Each makes blocks of known sizes and takes a
+//! snapshot; `tests/scopes.rs` says which scopes must own them.
 use std::future::Future;
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,7 @@ fn main() {
     let path = std::env::args().nth(1).expect("the timeline's path");
     let what = std::env::args().nth(2).expect("what to try");
     let session = Session::builder().output(path).start().expect("a session");
-    // Marks have names from the same table as layers, which `many` fills up: this one must have its place before.
+    // Names of marks and of layers are in one table, which `many` fills up. This mark's name must be in it before.
     session.mark("done");
     match what.as_str() {
         "out-of-order" => out_of_order(),
@@ -37,7 +37,7 @@ fn main() {
     session.finish().expect("the timeline");
 }
 
-/// The outer guard goes first; the inner one, dropped later, must not bring its scope back.
+/// The outer guard is dropped first. The inner one, dropped later, must not restore its scope.
 fn out_of_order() {
     let outer = phase!("outer");
     let inner = layer!("inner");

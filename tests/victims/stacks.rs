@@ -1,14 +1,15 @@
-//! Allocations whose calls are known: `tests/stacks.rs` says what must be found of each. The first argument is the timeline's
-//! path, the second a library of compiled C++ that is loaded, allocates, and is gone before the end; `-` for
+//! Allocations whose calls are known: `tests/stacks.rs` says what must be found of each. The first argument is the
+//! timeline's path, the second a library of compiled C++ that is loaded, allocates, and is gone before the end; `-` for
 //! none. With a third, `abort`, it leaves a copy of the timeline so far, and does not reach its end.
 //!
 //! Everything is of one thread and the same in every run.
 use std::ffi::CString;
 use std::hint::black_box;
-use std::time::Duration;
 
 use alloc_interpose as _;
 use alloc_tracker::{Session, phase};
+
+mod trap_kit;
 
 #[global_allocator]
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
@@ -29,7 +30,7 @@ fn made_and_freed() {
     }
 }
 
-/// A function that only debug information knows.
+/// A function that is always inlined, so that only debug information has its name.
 #[inline(always)]
 fn inlined_maker(bytes: usize) -> Vec<u8> {
     black_box(Vec::with_capacity(bytes))
@@ -65,7 +66,7 @@ fn deep(left: usize, kept: &mut Vec<Vec<u8>>) {
     black_box(kept);
 }
 
-/// Lets C++ of a library allocate for a second, and unloads it.
+/// Lets C++ of a library allocate for twenty ticks of the recorder, and unloads it.
 #[inline(never)]
 fn library(path: &str) {
     let path = CString::new(path).expect("a path");
@@ -80,7 +81,7 @@ fn library(path: &str) {
     // Until the recorder has looked, calls in the library are not known.
     for _ in 0..20 {
         work();
-        std::thread::sleep(Duration::from_millis(50));
+        trap_kit::settle();
     }
     // SAFETY: nothing of the library is used any more.
     unsafe { libc::dlclose(library) };

@@ -1,6 +1,6 @@
-//! What the oracle's programs do, tracked or not: three traces that are the same to the byte in every run. Sizes are never
-//! 0, which valgrind counts as 1; and no block of Rust's that is aligned beyond 16 bytes is resized, which `System` does by
-//! a second block.
+//! The traces of the oracle's programs, tracked or not: three of them, each the same to the byte in every run. No size
+//! is 0, because valgrind counts that as 1. No block of Rust's that is aligned beyond 16 bytes is resized, because
+//! `System` makes a second block for that.
 use std::ffi::c_void;
 use std::hint::black_box;
 
@@ -31,8 +31,8 @@ fn family(random: &mut Random) {
     for _ in 0..12_000 {
         let place = &mut places[random.below(400) as usize];
         let (bytes, alignment) = (size(random), 16 << random.below(9));
-        // SAFETY: the sizes are not 0, the alignments powers of two of at least 16; a place holds a live block or null, is
-        // given back once, and is overwritten with what came of it.
+        // SAFETY: the sizes are not 0, the alignments powers of two of at least 16; a place holds a live block or null,
+        // is given back once, and is overwritten with what came of it.
         unsafe {
             if place.is_null() {
                 match random.below(5) {

@@ -1,10 +1,11 @@
-//! Sessions on a disk that is full or may not be written to, at `disk` beside the first argument. The second says which.
+//! Sessions on a disk that is full or may not be written to, at `disk` beside the first argument. The second says
+//! which.
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use alloc_interpose as _;
 use alloc_tracker::{Session, SessionError, layer};
@@ -21,6 +22,17 @@ fn fill(path: &Path) {
     while file.write_all(&[0; 4096]).is_ok() {}
 }
 
+/// Waits until the recorder has filled the last page that the log has. It fails at the next one.
+fn wait_for_the_end(log: &Path) {
+    // SAFETY: sysconf only tells a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let began = Instant::now();
+    while !std::fs::metadata(log).expect("the log").len().is_multiple_of(page) {
+        assert!(began.elapsed() < HANGS, "the log does not reach the end of its page");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Allocates and keeps the disk full until the log has had enough of it.
 fn record(disk: &Path, session: &Session) {
     let mut held = Vec::new();
@@ -31,6 +43,7 @@ fn record(disk: &Path, session: &Session) {
         fill(&disk.join(format!("filler {round}")));
         thread::sleep(Duration::from_millis(10));
     }
+    wait_for_the_end(&disk.join("run.timeline.json.log"));
     check("the program goes on", held.iter().map(Vec::len).sum::<usize>(), 3_000_000);
 }
 

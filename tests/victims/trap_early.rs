@@ -1,5 +1,5 @@
-//! Blocks from before anything of ours has begun, resized and freed in `main`; and allocation inside of dlsym, which
-//! keeps the text of an error for each thread.
+//! Blocks that were allocated before the tracker's own start, resized and freed in `main`; and allocations inside of
+//! dlsym, which keeps the text of its latest error for each thread.
 use std::ffi::{CStr, c_void};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -16,7 +16,7 @@ static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
 const SIZES: [usize; 5] = [1, 16, 1_000, 20_000, 5 << 20];
 static BLOCKS: [AtomicPtr<c_void>; 10] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 10];
 
-/// Before the constructors of all libraries, and before the tracker's own.
+/// Runs before the constructors of all libraries and before the tracker's own.
 #[used]
 #[unsafe(link_section = ".preinit_array")]
 static FIRST: extern "C" fn() = first;
@@ -28,7 +28,7 @@ extern "C" fn first() {
     }
 }
 
-/// Looks for what there is not; the text of the error is a block of this thread's.
+/// Looks for a symbol that does not exist. The text of the error is a block that belongs to this thread.
 fn looks_in_vain() -> bool {
     // SAFETY: RTLD_DEFAULT looks through all loaded objects for a C string; dlerror's text is read at once.
     unsafe {

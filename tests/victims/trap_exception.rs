@@ -1,5 +1,5 @@
-//! A C++ exception that passes Rust's frames, with scopes entered in them. The second argument is the library that throws
-//! and catches (`tests/traps/compiled.rs` has its source).
+//! A C++ exception that passes Rust's frames, with scopes entered in them. The second argument is the library that
+//! throws and catches (`tests/traps/compiled.rs` has its source).
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ type Catch = extern "C-unwind" fn(Throw) -> c_int;
 
 static THROW: OnceLock<Throw> = OnceLock::new();
 
-/// Everything here is dropped by the exception.
+/// The exception drops everything in this frame.
 extern "C-unwind" fn passed_through() {
     let _phase = phase!("thrown through");
     let _held = black_box(vec![1u8; 1000]);
@@ -27,7 +27,7 @@ extern "C-unwind" fn passed_through() {
     THROW.get().expect("the function")();
 }
 
-/// Leaks its scope: the one around it leaves it as well.
+/// Forgets the guard of its scope. The guard around it leaves that scope as well.
 extern "C-unwind" fn leaks() {
     std::mem::forget(phase!("leaked"));
     THROW.get().expect("the function")();
@@ -54,7 +54,7 @@ fn main() {
         )
     };
     THROW.get_or_init(|| throw);
-    // What the unwinder keeps from its first exception belongs to no scope.
+    // The first exception makes the unwinder allocate what it keeps. That happens outside of all scopes.
     catch(throw);
     let before = capture();
     let (mut caught, mut restored) = (0, 0);

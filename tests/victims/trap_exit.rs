@@ -1,9 +1,8 @@
-//! Ways to end with a session open, named by the second argument, each with an atexit handler that allocates. Those that
-//! leave nobody time to write wait until what they hold is in the log.
+//! Ways to end a process with a session open; the second argument names one. Each has an atexit handler that allocates.
+//! Where the end leaves no time to write the timeline, the program first waits until its blocks are in the log.
 use std::fs::File;
 use std::hint::black_box;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::time::Instant;
 
 use alloc_interpose as _;
 use alloc_tracker::phase;
@@ -22,19 +21,6 @@ extern "C" fn handler() {
         unsafe { libc::free(black_box(libc::malloc(size))) };
     }
     println!("ok handler");
-}
-
-/// Waits until the log, if there is one, has grown by two ticks.
-fn settle() {
-    let Some(log) = output().filter(|_| !is_off()).map(|path| path + ".log") else { return };
-    let length = || std::fs::metadata(&log).map_or(0, |file| file.len());
-    let end = Instant::now() + std::time::Duration::from_secs(20);
-    for _ in 0..2 {
-        let now = length();
-        while length() == now && Instant::now() < end {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-    }
 }
 
 /// Writes to all pages of a mapping of `file`, which it makes `bytes` long before and `left` after.

@@ -39,7 +39,7 @@ extern "C" fn handler() {
 fn main() {
     let trick = trick();
     if trick == "atfork" {
-        // One set of handlers of before the session's and one of after it.
+        // One set of handlers is registered before the session's, one after it.
         // SAFETY: the handlers have the signature asked for and stay valid.
         unsafe { libc::pthread_atfork(Some(handler), Some(handler), Some(handler)) };
     }
@@ -71,7 +71,7 @@ fn main() {
                 // SAFETY: exit is allowed in a child.
                 reap(fork(|| unsafe { libc::_exit(3) }), 3);
             }
-            // Before and after in this process; the third is the child's.
+            // Two handlers have run in this process, before and after the fork; the third runs in the child.
             check("handlers", HANDLERS.load(Ordering::Relaxed), 50 * 2 * 2);
         }
         "children" => children(),
@@ -137,8 +137,8 @@ fn children() {
     println!("ok children");
 }
 
-/// Each child writes a file of its own, `PATH.child-PID`, in which 55,000 bytes are live in the phase `child`, and what it
-/// has from its parent in the phase `inherited`.
+/// Each child writes a file of its own, `PATH.child-PID`, in which 55,000 bytes are live in the phase `child`, and what
+/// it has from its parent in the phase `inherited`.
 fn own() {
     let mut inherited: Vec<Vec<u8>> = Vec::with_capacity(101);
     {
@@ -166,7 +166,7 @@ fn own() {
     println!("ok own");
 }
 
-/// The child ends when the pipe from its parent does, that is, after it, and then says so.
+/// Leaves a child behind, which reads a pipe until the parent has ended, then prints a line and ends.
 fn orphan() {
     let mut pipe = [0; 2];
     // SAFETY: `pipe` has room for two descriptors.

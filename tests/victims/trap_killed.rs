@@ -1,7 +1,7 @@
-//! A program to be killed while it records: two threads allocate in scopes, up to three hundred megabytes in all. The
-//! second argument is a file of three times of CLOCK_MONOTONIC in nanoseconds: that before the session began, written
-//! once it records; the latest breath of a thread that sleeps for a millisecond at a time; and that of the busy ones,
-//! after each allocation. The third is the seed.
+//! A program that a test kills while it records. Two threads allocate in scopes, up to three hundred megabytes in all.
+//! The second argument is a file of three times of CLOCK_MONOTONIC in nanoseconds: that before the session began,
+//! written once it records; the latest breath of a thread that sleeps for a millisecond at a time; and that of the busy
+//! ones, after each allocation. The third is the seed.
 use std::fs::File;
 use std::hint::black_box;
 use std::os::fd::AsRawFd;

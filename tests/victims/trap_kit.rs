@@ -1,8 +1,9 @@
-//! What the trap programs share: a line for each check, the session that the first argument asks for, errno, the C
-//! functions that the `libc` crate does not declare, and random numbers.
+//! Helpers of the trap programs: the line that each check prints, the session that the first argument asks for, errno,
+//! C functions that the `libc` crate does not declare, and random numbers.
 #![allow(dead_code, reason = "no trap needs all of it")]
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt::Debug;
+use std::time::{Duration, Instant};
 
 use alloc_tracker::Session;
 
@@ -24,13 +25,14 @@ pub fn output() -> Option<String> {
 
 /// A session that writes to [`output`], when there is one.
 pub fn session() -> Option<Session> {
-    // stdout's buffer is made by the first line, and shall not belong to whatever scope prints that.
+    // The first line allocates stdout's buffer. It is printed here, outside of all scopes, so that no scope owns the
+    // buffer.
     println!("began");
     let path = output()?;
     Some(Session::builder().output(path).start().expect("a session"))
 }
 
-/// The second argument: which of its tricks a trap shall do.
+/// The second argument: which of its tricks the trap shall do.
 pub fn trick() -> String {
     std::env::args().nth(2).unwrap_or_default()
 }
@@ -39,6 +41,26 @@ pub fn trick() -> String {
 pub fn finish(session: Option<Session>) {
     if let Some(session) = session {
         session.finish().expect("the timeline");
+    }
+}
+
+/// Only ends what hangs: nothing that a trap waits for takes so long, however busy or slow the machine is. It is less than
+/// whoever runs the trap waits (`tests/traps/run.rs`), so that the trap can say what hangs.
+pub const HANGS: Duration = Duration::from_secs(300);
+
+/// Waits until the recorder, if there is one, has ended a tick, and has taken the sample of one that began after this
+/// call. The log shows it: it grows at least once and at most twice in a tick, so when it has grown for the third time,
+/// that is a later tick than the one that was under way.
+pub fn settle() {
+    let Some(log) = output().filter(|_| !is_off()).map(|path| path + ".log") else { return };
+    let length = || std::fs::metadata(&log).map_or(0, |file| file.len());
+    let began = Instant::now();
+    for _ in 0..3 {
+        let before = length();
+        while length() == before {
+            assert!(began.elapsed() < HANGS, "the log does not grow");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -70,7 +92,7 @@ pub fn set_errno(code: c_int) {
     unsafe { *libc::__errno_location() = code }
 }
 
-/// Bytes of this process that are resident.
+/// The resident set of this process, in bytes.
 pub fn resident() -> i64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
     let pages: i64 = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("the second number");

@@ -1,10 +1,11 @@
 //! A C library that is loaded and unloaded again and again, with and without RTLD_DEEPBIND; the second argument is its
-//! path (`tests/traps.rs` has its source and compiles it). Its constructor, destructor and IFUNC resolver allocate, its
-//! blocks are freed here and, where its free is ours, ours there. A longjmp of its leaves a scope without its guard.
+//! path (`tests/traps/compiled.rs` has its source and compiles it). Its constructor, destructor and IFUNC resolver
+//! allocate. This program frees the library's blocks and, where the library's `free` is the tracker's, the library
+//! frees this program's. A longjmp in the library leaves a scope without dropping its guard.
 //!
-//! With RTLD_DEEPBIND the library is bound to libc's own malloc. Its blocks are strangers here; to have it free one of
-//! ours would be an error with any allocator, and is not tried. `ALLOC_TRACKER=off` knows no strangers: there the
-//! library frees its own.
+//! With RTLD_DEEPBIND the library is bound to libc's own malloc, so its blocks are foreign to the tracker. The library
+//! frees none of this program's blocks then, since that would be an error with any allocator. With `ALLOC_TRACKER=off`
+//! the tracker does not recognise foreign blocks, so the library frees its own blocks itself.
 use std::ffi::{CString, c_int, c_void};
 use std::hint::black_box;
 
@@ -50,8 +51,8 @@ fn load(path: &str, flags: c_int) -> Library {
 
 static JUMP: std::sync::atomic::AtomicPtr<c_void> = std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
 
-/// Enters a scope and is jumped out of. The guard is forgotten first: a frame with something to drop must not be
-/// jumped over.
+/// Enters a scope that a longjmp leaves. The guard is forgotten first, because a longjmp over a frame with something to
+/// drop is undefined behaviour.
 extern "C" fn enters_and_jumps() {
     std::mem::forget(phase!("jumped out of"));
     // SAFETY: the library's function has this type; the frames up to `trap_guarded` have nothing to drop.
@@ -95,7 +96,7 @@ fn main() {
                     println!("FAIL the jump: expected to be in the scope jumped out of");
                 }
             }
-            // The outer guard leaves what was entered inside of it as well.
+            // Dropping the outer guard leaves the scopes that were entered inside of it as well.
             if capture() != before {
                 println!("FAIL the scope after a jump: expected {before:?} got {:?}", capture());
             }

@@ -72,7 +72,7 @@ fn depth() {
     {
         let _phase = phase!("deep");
         nest(1_000);
-        // Everything inside is left again: this is the phase's own.
+        // All inner scopes have been left, so this block belongs to the phase alone.
         std::mem::forget(black_box(vec![1u8; 777]));
     }
     let _phase = phase!("after");

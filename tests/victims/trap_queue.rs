@@ -1,5 +1,5 @@
-//! `threads SEED`: 16 threads allocate, resize and free blocks of all kinds at random, half of them each other's. `model
-//! SEED`: one thread does the same and keeps book of the usable bytes itself; prints the most it ever held.
+//! `threads SEED`: 16 threads allocate, resize and free blocks of all kinds at random, half of them each other's.
+//! `model SEED`: one thread does the same, sums up the usable bytes itself, and prints the most that it ever held.
 use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -108,7 +108,8 @@ fn work(seed: u64, scope: Captured) -> u32 {
                 }
                 1 => *place = black_box(libc::realloc(*place, 1 + size(&mut random))),
                 2 => {
-                    // Somebody else's, and ours for somebody else. The queue's own memory stays as it is.
+                    // Takes a block of another thread, and leaves one for another thread. The queue itself does not
+                    // grow.
                     let mut queue = QUEUE.lock().expect("no panic");
                     let theirs = queue.pop();
                     if !place.is_null() && queue.len() < queue.capacity() {

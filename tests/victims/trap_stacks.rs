@@ -1,6 +1,6 @@
-//! Stacks that an unwinder could fall over: one that ends, with garbage where a caller should be; code without tables that
-//! leaves garbage in the frame pointer; threads and signal handlers with little stack; recursion that fills one; a fork
-//! between samples. Each allocates, and must find its bytes as it left them.
+//! Stacks at which an unwinder could fail: a stack that ends, with garbage in place of a return address; code without
+//! unwind tables that leaves garbage in the frame pointer; threads and signal handlers with small stacks; recursion
+//! that fills a stack; a fork between samples. Each allocates, and must find its bytes unchanged.
 use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr;
@@ -49,7 +49,7 @@ extern "C" fn on_another_stack() {
     work();
 }
 
-/// A stack of its own, above which nothing is mapped, full of `garbage`.
+/// Calls [`work`] on a fresh stack full of `garbage`, above which nothing is mapped.
 #[inline(never)]
 fn context(garbage: u64) {
     const BYTES: usize = 256 * 1024;
@@ -59,8 +59,8 @@ fn context(garbage: u64) {
         (0..BYTES / 8).for_each(|word| start.cast::<u64>().add(word).write(garbage));
         libc::munmap(start.add(BYTES).cast(), 4096);
     }
-    // SAFETY: contexts are plain data for which zeroes are a value. They are in memory that stays where it is until both are
-    // done with; the function takes nothing, and its stack is mapped until it has returned.
+    // SAFETY: contexts are plain data for which zeroes are a value. They are in memory that stays where it is until
+    // both are done with; the function takes nothing, and its stack is mapped until it has returned.
     unsafe {
         OUTSIDE = Some(Box::new(std::mem::zeroed()));
         let contexts: &mut [libc::ucontext_t; 2] = (*ptr::addr_of_mut!(OUTSIDE)).as_mut().expect("contexts");
@@ -75,7 +75,7 @@ fn context(garbage: u64) {
     }
 }
 
-/// Code that nobody has tables of: it leaves `garbage` in the frame pointer and calls [`work`].
+/// Runs code that has no unwind tables: it puts `garbage` into the frame pointer and calls [`work`].
 #[cfg(target_arch = "x86_64")]
 fn without_tables(garbage: u64) {
     let code = map(4096, libc::PROT_READ | libc::PROT_WRITE);
@@ -85,8 +85,8 @@ fn without_tables(garbage: u64) {
     bytes.extend([0x48, 0xb8]); // mov rax, work
     bytes.extend((work as *const () as u64).to_le_bytes());
     bytes.extend([0xff, 0xd0, 0x5d, 0xc3]); // call rax; pop rbp; ret
-    // SAFETY: the mapping is a page, and ours alone. What is written are instructions of a function that keeps the rules of
-    // calls, but for the frame pointer, which it puts back.
+    // SAFETY: the mapping is a page, and ours alone. What is written are instructions of a function that keeps the
+    // rules of calls, but for the frame pointer, which it puts back.
     unsafe {
         ptr::copy_nonoverlapping(bytes.as_ptr(), code, bytes.len());
         assert_eq!(libc::mprotect(code.cast(), 4096, libc::PROT_READ | libc::PROT_EXEC), 0);
@@ -106,7 +106,7 @@ extern "C" fn thread(_: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// A thread with the least stack that there may be, and what the C library wants of it.
+/// A thread with the smallest stack that a thread may have, plus what the C library needs of it.
 fn little_stack() {
     // SAFETY: the attributes are initialised before they are used; the function has the signature asked for, and is
     // waited for.
@@ -129,7 +129,7 @@ extern "C" fn handler(_: libc::c_int) {
     set_errno(saved);
 }
 
-/// A handler on a stack of its own, of the size that is usual.
+/// A signal handler on an alternate stack of the usual size.
 fn handler_stack() {
     // SAFETY: getauxval only reads what the kernel has told: here the least that a handler's stack needs.
     let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
@@ -158,7 +158,7 @@ fn deep(left: u32) {
     black_box(left);
 }
 
-/// Children that are made while other threads are taking samples go on taking them.
+/// Forks children while other threads take samples; the children take samples as well.
 fn forks() {
     let end = Instant::now() + Duration::from_millis(500);
     std::thread::scope(|scope| {

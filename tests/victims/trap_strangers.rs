@@ -1,6 +1,7 @@
-//! Blocks that another allocator made: freed (`free`), resized (`realloc`), asked for their size (`usable`). The
-//! allocator is libc's own, behind everybody's back. With `ALLOC_TRACKER=off` there are no tags to tell a stranger by,
-//! and the program runs as it would over plain jemalloc: there this is not run.
+//! Foreign blocks, which another allocator made: the program frees them (`free`), resizes them (`realloc`) and asks for
+//! their usable size (`usable`). The other allocator is libc's own, called by its address. With `ALLOC_TRACKER=off` the
+//! tracker has no tags by which it could recognise a foreign block, so this program would fail as it does over plain
+//! jemalloc; it is not run in that mode.
 use std::ffi::c_void;
 use std::hint::black_box;
 

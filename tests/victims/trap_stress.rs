@@ -1,4 +1,4 @@
-//! All at once, for TRAP_STRESS_SECONDS (10 unless said otherwise): threads that start, allocate and end, forks, a
+//! Everything at once, for TRAP_STRESS_SECONDS (the default is 10): threads that start, allocate and end, forks, a
 //! library that is loaded and unloaded (the third argument), raised signals, backtraces, scopes, and sessions that
 //! start and finish all the time. Nothing may hang or crash; the children may not either. The second argument is the
 //! seed; without a first there are no sessions.
@@ -52,9 +52,9 @@ fn threads(random: &mut Random) {
 /// Held while the library is loaded or unloaded, and while a child is forked that will call `exit`: glibc does not free
 /// the lock of its list of exit handlers in a child (with any allocator), so such a child would wait for ever.
 ///
-/// Left out altogether, for the same reason, is `std::process::exit` in a child: the standard library takes a lock there
-/// that every thread of its own takes when it starts and ends (its list of guard pages), and the child of a fork at such a
-/// moment waits for ever. A program of threads, forks and nothing else hangs so over glibc's malloc.
+/// Left out altogether, for the same reason, is `std::process::exit` in a child: the standard library takes a lock
+/// there that every thread of its own takes when it starts and ends (its list of guard pages), and the child of a fork
+/// at such a moment waits for ever. A program of threads, forks and nothing else hangs so over glibc's malloc.
 static LOADING: Mutex<()> = Mutex::new(());
 
 fn forks(random: &mut Random) {
@@ -65,7 +65,7 @@ fn forks(random: &mut Random) {
     if child == 0 {
         // A child that hangs is ended by this and found by its status.
         // SAFETY: alarm only sets a timer.
-        unsafe { libc::alarm(20) };
+        unsafe { libc::alarm(HANGS.as_secs() as u32) };
         scopes(random);
         // SAFETY: ends the child, with C's handlers (the tracker's is among them) or without.
         unsafe { if exits { libc::exit(0) } else { libc::_exit(0) } };
@@ -140,7 +140,8 @@ fn main() {
         for (number, work) in works.into_iter().enumerate() {
             threads.spawn(move || {
                 let mut random = Random((seed + 1) * 7_919 + number as u64);
-                // At least five rounds of each, however slow the machine: who hangs is found by the whole not ending.
+                // At least five rounds of each kind, however slow the machine is. If one of them hangs, the program
+                // does not end.
                 while Instant::now() < end || DONE[number].load(Ordering::Relaxed) < 5 {
                     work(&mut random);
                     DONE[number].fetch_add(1, Ordering::Relaxed);

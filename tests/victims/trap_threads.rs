@@ -47,7 +47,7 @@ thread_local! {
 static EARLY: AtomicU32 = AtomicU32::new(0);
 static LATE: AtomicU32 = AtomicU32::new(0);
 
-/// Comes back twice, as destructors of keys may.
+/// A key's destructor that sets the key again, so that it is called twice more.
 extern "C" fn destroy(value: *mut c_void) {
     allocate();
     if value.addr() > 1 {
@@ -66,7 +66,7 @@ fn key(store: &AtomicU32) {
 }
 
 fn main() {
-    // A key of before the tracker's, if that one has not been made yet, and one of after it.
+    // One key is made before the tracker's key (unless that exists already), the other after it.
     key(&EARLY);
     let session = session();
     key(&LATE);
@@ -79,7 +79,7 @@ fn main() {
     finish(session);
 }
 
-/// Blocks of all lanes, made by one thread and freed by another, while the first runs and after it has ended.
+/// Blocks of every kind of tag, made by one thread and freed by another, while the first runs and after it has ended.
 fn elsewhere(scope: Captured) {
     const SIZES: [usize; 7] = [1, 9, 24, 1_000, 14_336, 14_337, 3 << 20];
     let (send, receive) = mpsc::channel::<Vec<Vec<u8>>>();

@@ -1,5 +1,5 @@
-//! Both doors, and an allocator of its own behind Rust's: what is usable of a block cannot be told then, and no session
-//! starts. Everything else goes on.
+//! Both doors, with different allocators under them. The tracker cannot tell a block's usable size then, so no session
+//! starts. The program runs all the same.
 use std::alloc::System;
 
 use alloc_interpose as _;

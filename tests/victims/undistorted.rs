@@ -1,14 +1,14 @@
-//! The story of `heap_story.rs` over the tracker, both doors.
+//! The workload of `heap_workload.rs` over the tracker, both doors.
 use alloc_interpose as _;
 
 #[global_allocator]
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
 
-mod heap_story;
+mod heap_workload;
 
 struct Tracked;
 
-impl heap_story::C for Tracked {
+impl heap_workload::C for Tracked {
     fn malloc(size: usize) -> *mut u8 {
         // SAFETY: malloc accepts every size.
         unsafe { libc::malloc(size) }.cast()
@@ -41,5 +41,5 @@ impl heap_story::C for Tracked {
 }
 
 fn main() {
-    heap_story::tell::<Tracked>();
+    heap_workload::run::<Tracked>();
 }

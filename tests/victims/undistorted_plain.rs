@@ -1,15 +1,15 @@
-//! The story of `heap_story.rs` over plain jemalloc in the tracker's configuration.
+//! The workload of `heap_workload.rs` over plain jemalloc in the tracker's configuration.
 use alloc_tracker as _; // its settings of jemalloc, not its allocator
 use tikv_jemalloc_sys as je;
 
 #[global_allocator]
 static ALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-mod heap_story;
+mod heap_workload;
 
 struct Plain;
 
-impl heap_story::C for Plain {
+impl heap_workload::C for Plain {
     fn malloc(size: usize) -> *mut u8 {
         // SAFETY: malloc accepts every size.
         unsafe { je::malloc(size) }.cast()
@@ -42,5 +42,5 @@ impl heap_story::C for Plain {
 }
 
 fn main() {
-    heap_story::tell::<Plain>();
+    heap_workload::run::<Plain>();
 }

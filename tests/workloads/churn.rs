@@ -36,7 +36,8 @@ impl Door for Rust {
     }
 }
 
-/// Runs the workload for the arguments `PAIRS THREADS DOOR` and prints the nanoseconds a pair took. `DOOR` is `rust` or `c`; the latter is the program's `C`.
+/// Runs the workload for the arguments `PAIRS THREADS DOOR` and prints the nanoseconds a pair took. `DOOR` is `rust` or
+/// `c`; the latter is the program's `C`.
 pub fn run<C: Door>(mut arguments: impl Iterator<Item = String>) {
     let mut number = |otherwise| arguments.next().map_or(otherwise, |word| word.parse::<u64>().expect("a number"));
     let (pairs, threads) = (number(10_000_000), number(1));
@@ -72,7 +73,9 @@ fn size(random: u64) -> usize {
 }
 
 fn churn<D: Door>(pairs: u64, seed: u64) {
-    let mut slots: Vec<(*mut u8, usize)> = vec![(std::ptr::null_mut(), 0); SLOTS];
+    // An array, so that the loop checks no bounds, whatever the compiler knows of the length of a vector.
+    let slots = vec![(std::ptr::null_mut(), 0); SLOTS].into_boxed_slice();
+    let mut slots: Box<[(*mut u8, usize); SLOTS]> = slots.try_into().expect("a slice of this length");
     // xorshift64*, so that every allocator sees the same requests.
     let mut state = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed);
     for _ in 0..pairs {

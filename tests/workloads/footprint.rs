@@ -1,8 +1,8 @@
 //! What the tracker itself keeps, so that `cargo xtask bench` can take differences: holds COUNT of something while a
 //! session ends, and prints the bytes that the program held and how many of them it holds.
 //!
-//! `footprint TIMELINE small|c-small|large|threads COUNT`: blocks of 8 bytes to 8 KiB as in the churn workload, Rust's or C's;
-//! blocks of 256 KiB that nobody touches; threads that have allocated and wait.
+//! `footprint TIMELINE small|c-small|large|threads COUNT`: blocks of 8 bytes to 8 KiB as in the churn workload, Rust's
+//! or C's; blocks of 256 KiB that nobody touches; threads that have allocated and wait.
 use std::ffi::c_void;
 use std::sync::Barrier;
 

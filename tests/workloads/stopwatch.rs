@@ -1,4 +1,5 @@
-//! How long a workload took, by two clocks: a busy machine stretches the wall clock and leaves CPU time nearly as it is.
+//! How long a workload took, by two clocks: a busy machine stretches the wall clock and leaves CPU time nearly as it
+//! is.
 use std::time::Instant;
 
 /// Both clocks at the beginning.

@@ -1,58 +1,27 @@
-//! From what was typed to what is needed, judged before anything is trained.
+//! Checks what was typed, before anything is trained, and makes the settings of a run of it.
 //!
 //! Every refusal says what is wrong, where, and what to type instead.
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail, ensure};
+use procfs::{Current, Meminfo};
 
-use crate::cli::{RunArgs, SgdArgs, WorkArgs};
-use crate::model::ModelName;
-use crate::model::need;
+use crate::cli::{RunArgs, WorkArgs};
 use crate::model::shape::{self, Misfit};
-use crate::run::Mode;
+use crate::model::{ModelName, minimum};
+use crate::settings::{Mode, Settings, Sgd, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
 const DEFAULT_DATA: &str = "fixtures/fashion-mnist";
-/// Bounds that keep every product of sizes far below 2^63.
+/// Upper bounds, so that every product of sizes stays far below 2^63.
 const MOST_IMAGES: u64 = 1_000_000;
 const LARGEST_IMAGE: u64 = 8_192;
 const MOST_CLASSES: u64 = 1_000_000;
 const MOST_STEPS: u64 = 1_000_000_000;
 const MOST_THREADS: u64 = 4_096;
 
-/// One run, ready to go.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// The network.
-    pub model: ModelName,
-    /// Training or inference.
-    pub mode: Mode,
-    /// Images in a step.
-    pub batch: u64,
-    /// Number of steps.
-    pub steps: u64,
-    /// Height and width of the images, in pixels.
-    pub image_size: u64,
-    /// Threads that libtorch computes with.
-    pub threads: u64,
-    /// Seed of the weights and of the order of the images.
-    pub seed: u64,
-    /// Folder of the IDX files.
-    pub data: PathBuf,
-    /// Outputs of the last layer.
-    pub classes: u64,
-    /// The optimizer; there is none in inference.
-    pub sgd: Option<SgdArgs>,
-    /// The timeline to write; none when tracking is off.
-    pub out: Option<PathBuf>,
-    /// stdout carries one line of JSON and nothing else.
-    pub json_times: bool,
-    /// Each step waits for a line on stdin and is answered on stdout.
-    pub take_turns: bool,
-}
-
-/// Judges one run. `tracked` says whether the allocator of this process tracks.
-pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<SgdArgs>, tracked: bool) -> Result<Settings> {
+/// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
+pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<Sgd>, tracked: bool) -> Result<Settings> {
     let work = &args.work;
     amounts(work)?;
     sizes(args.model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
@@ -82,19 +51,14 @@ pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<SgdArgs>, tracked: bool)
     })
 }
 
-/// `MODEL-MODE.timeline.json`.
-pub fn timeline_name(model: ModelName, mode: Mode) -> String {
-    format!("{model}-{mode}.timeline.json")
-}
-
-/// Counts that need no knowledge of the network.
+/// Checks the counts that do not depend on the network.
 pub fn amounts(work: &WorkArgs) -> Result<()> {
     ensure!(work.steps > 0, "--steps 0: there is nothing to do; give --steps 1 or more");
     ensure!(work.steps <= MOST_STEPS, "--steps {}: more than {MOST_STEPS} are not supported; give fewer", work.steps);
     Ok(())
 }
 
-/// Whether `model` can take such a batch of such images.
+/// Checks that `model` can take such a batch of such images.
 pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bool) -> Result<()> {
     ensure!(batch > 0, "--batch 0: a step needs at least one image; give --batch 1 or more");
     ensure!(batch <= MOST_IMAGES, "--batch {batch}: more than {MOST_IMAGES} images are not supported; give fewer");
@@ -116,12 +80,12 @@ pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bo
     }
 }
 
-/// Whether the machine has the memory that the run certainly needs. With an optimizer it is a training run.
-pub fn memory(model: ModelName, work: &WorkArgs, sgd: Option<SgdArgs>) -> Result<()> {
+/// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run.
+pub fn memory(model: ModelName, work: &WorkArgs, sgd: Option<Sgd>) -> Result<()> {
     let Some(there) = machine_bytes() else { return Ok(()) };
     let copies = if sgd.is_some_and(|sgd| sgd.momentum > 0.0) { 2 } else { 1 };
     let stages = model.stages(work.classes);
-    let needed = need::least_bytes(&stages, work.batch, work.image_size, sgd.is_some(), copies)?;
+    let needed = minimum::minimum_bytes(&stages, work.batch, work.image_size, sgd.is_some(), copies)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
@@ -135,21 +99,15 @@ pub fn memory(model: ModelName, work: &WorkArgs, sgd: Option<SgdArgs>) -> Result
     Ok(())
 }
 
-/// Memory and swap of the machine; unknown where there is no /proc.
+/// Memory and swap of the machine in bytes; unknown where there is no /proc.
 fn machine_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    Some((kilobytes(&text, "MemTotal:")? + kilobytes(&text, "SwapTotal:").unwrap_or(0)) * 1024)
+    let memory = Meminfo::current().ok()?;
+    Some(memory.mem_total + memory.swap_total)
 }
 
-/// The number of a line of /proc/meminfo, such as `MemTotal:  24683900 kB`.
-fn kilobytes(meminfo: &str, field: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(field))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
-}
-
-/// A learning rate and a momentum that mean something.
-pub fn optimizer(sgd: SgdArgs) -> Result<()> {
-    let SgdArgs { lr, momentum } = sgd;
+/// Checks that learning rate and momentum are in their ranges.
+pub fn optimizer(sgd: Sgd) -> Result<()> {
+    let Sgd { lr, momentum } = sgd;
     ensure!(lr.is_finite() && lr >= 0.0, "--lr {lr}: a learning rate is 0 or more; give --lr 0.01, say");
     let sensible = (0.0..=1.0).contains(&momentum);
     ensure!(sensible, "--momentum {momentum}: it lies between 0 and 1; give --momentum 0.9, say");
@@ -180,7 +138,7 @@ pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// Whether a file can be written at `path`, found out by writing one beside it.
+/// Checks that a file can be written at `path`, by writing one beside it.
 fn writable(path: &Path) -> Result<()> {
     ensure!(!path.is_dir(), "{}: is a folder; give a file to write with --out FILE", path.display());
     let folder = match path.parent() {
@@ -190,7 +148,7 @@ fn writable(path: &Path) -> Result<()> {
     writable_folder(folder)
 }
 
-/// Whether files can be made in `folder`.
+/// Checks that files can be made in `folder`.
 pub fn writable_folder(folder: &Path) -> Result<()> {
     let shown = folder.display();
     ensure!(folder.exists(), "{shown}: this output folder does not exist; make it with mkdir -p, or change --out");
@@ -243,16 +201,14 @@ mod tests {
     fn nothing_to_do() {
         assert!(says(ModelName::ResNet18, 0, 224, true).starts_with("--batch 0: a step needs"));
         assert!(threads(Some(0)).is_err_and(|error| error.to_string().starts_with("--threads 0")));
-        assert!(optimizer(SgdArgs { lr: f64::NAN, momentum: 0.9 }).is_err());
-        assert!(optimizer(SgdArgs { lr: 0.1, momentum: 1.5 }).is_err());
+        assert!(optimizer(Sgd { lr: f64::NAN, momentum: 0.9 }).is_err());
+        assert!(optimizer(Sgd { lr: 0.1, momentum: 1.5 }).is_err());
     }
 
+    /// Every machine that runs this has more than a megabyte and less than a petabyte.
     #[test]
     fn memory_of_the_machine() {
-        let meminfo = "MemTotal:       24683900 kB\nMemFree:  5 kB\nSwapTotal:             0 kB\n";
-        assert_eq!(kilobytes(meminfo, "MemTotal:"), Some(24_683_900));
-        assert_eq!(kilobytes(meminfo, "SwapTotal:"), Some(0));
-        assert_eq!(kilobytes(meminfo, "Cached:"), None);
+        assert!(machine_bytes().is_some_and(|bytes| (1_000_000..1_000_000_000_000_000).contains(&bytes)));
     }
 
     #[test]

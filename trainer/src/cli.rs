@@ -1,10 +1,10 @@
-//! What can be typed. Nothing is judged here beyond the form; see [`crate::check`] for that.
+//! What can be typed. Only the form is checked here; `check` decides whether a run can do it.
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::model::ModelName;
-use crate::run::Mode;
+use crate::settings::{Mode, Sgd};
 
 /// Trains and runs convolutional networks on libtorch and records who owns the memory.
 #[derive(Debug, Parser)]
@@ -78,26 +78,15 @@ pub struct RunArgs {
     pub take_turns: bool,
 }
 
-/// Settings of the optimizer, stochastic gradient descent with momentum.
-#[derive(Clone, Copy, Debug, PartialEq, Args)]
-pub struct SgdArgs {
-    /// Learning rate.
-    #[arg(long, value_name = "X", default_value_t = 0.01)]
-    pub lr: f64,
-    /// Momentum; 0 keeps no state.
-    #[arg(long, value_name = "X", default_value_t = 0.9)]
-    pub momentum: f64,
-}
-
 /// One training run.
 #[derive(Clone, Debug, Args)]
 pub struct TrainArgs {
     /// See [`RunArgs`].
     #[command(flatten)]
     pub run: RunArgs,
-    /// See [`SgdArgs`].
+    /// See [`Sgd`].
     #[command(flatten)]
-    pub sgd: SgdArgs,
+    pub sgd: Sgd,
 }
 
 /// Several runs.
@@ -112,9 +101,9 @@ pub struct CompareArgs {
     /// See [`WorkArgs`].
     #[command(flatten)]
     pub work: WorkArgs,
-    /// See [`SgdArgs`]; used where the mode is training.
+    /// See [`Sgd`]; used where the mode is training.
     #[command(flatten)]
-    pub sgd: SgdArgs,
+    pub sgd: Sgd,
     /// Folder for the timelines, MODEL-MODE.timeline.json each.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
@@ -165,7 +154,7 @@ mod tests {
         let cli = Cli::parse_from(["trainer", "train", "--model", "resnet18"]);
         let Task::Train(args) = cli.task else { panic!("train is the Train task") };
         assert_eq!((args.run.work.batch, args.run.work.steps, args.run.work.image_size), (32, 5, 224));
-        assert_eq!(args.sgd, SgdArgs { lr: 0.01, momentum: 0.9 });
+        assert_eq!(args.sgd, Sgd { lr: 0.01, momentum: 0.9 });
         assert_eq!(args.run.track, Switch::On);
     }
 

@@ -1,4 +1,4 @@
-//! The `trainer` binary: switches the tracker on for the whole process, then hands over to the library.
+//! The `trainer` binary: installs the tracker for the whole process, then calls the library.
 use std::process::ExitCode;
 
 // Naming this crate is what sends the C malloc family of every library in the process to the tracker.

@@ -98,8 +98,8 @@ fn output_that_cannot_be_written() {
     refused(&train(data.path(), folder.path(), &[]), &["is a folder; give a file"]);
 }
 
-/// 20,000 images of 3 x 8192 x 8192 are 16 TB already. Asked for, they would be promised by the kernel and then cost
-/// some process its life; so the trainer does not ask.
+/// 20,000 images of 3 x 8192 x 8192 are 16 TB already. The kernel would grant that much and kill a process later, so the
+/// trainer refuses.
 #[test]
 fn more_than_the_machine_has() {
     let data = small_data(4);

@@ -1,5 +1,5 @@
-//! Real runs of the binary: training learns, runs repeat, the comparison holds what it promises, Ctrl-C keeps the
-//! timeline.
+//! Real runs of the binary: the loss falls, runs can be repeated, the comparison runs each in its own process, Ctrl-C
+//! keeps the timeline.
 mod common;
 
 use std::io::{BufRead, BufReader, Write};
@@ -191,7 +191,7 @@ fn a_reader_that_goes_away_ends_nothing() {
     assert_eq!(load(&out).steps.len(), 2);
 }
 
-/// The numbers that the end-to-end test holds the measurement against.
+/// The numbers that the end-to-end test compares the measurement with.
 #[test]
 fn plan_prints_json() {
     let ran = trainer(&["plan", "--model", "resnet18", "--batch", "2", "--image-size", "97", "--json"]);

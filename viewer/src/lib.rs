@@ -8,14 +8,20 @@
 //!                                           \-> check   the gate for CI
 //! ```
 //!
-//! `cli` is the door: it turns a command line into one call down that row and an exit code. Nothing below `cli`
-//! prints, and nothing but `cli` and `load` touches files.
+//! The modules stand on floors, and a module uses only floors below its own: `model`, `load`, `analysis`, then `check`,
+//! `export` and `view`, and `cli` on top. `cli` turns a command line into calls of the others and an exit code. Nothing
+//! below `cli` prints, and only `cli` and `load` touch files.
 #![forbid(unsafe_code)]
 
-pub mod analysis;
-pub mod check;
-pub mod cli;
-pub mod export;
-pub mod load;
+// Each group uses only the groups above it.
 pub mod model;
+
+pub mod load;
+
+pub mod analysis;
+
+pub mod check;
+pub mod export;
 pub mod view;
+
+pub mod cli;

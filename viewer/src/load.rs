@@ -1,4 +1,5 @@
-//! Brings timelines in from disk, gives each a name of its own, and says what to do about a file that is none.
+//! Reads timelines from disk, gives each a label of its own, and tells the user what to do about a file that cannot be
+//! read.
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -6,30 +7,44 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::{LoadError, Record};
 use anyhow::{Result, anyhow};
 
-use crate::model::{Run, name_of};
+use crate::model::Run;
 
 /// Reads one timeline.
-pub fn load(path: &Path) -> Result<Run> {
-    let mut runs = load_all(&[path.to_owned()])?;
-    Ok(runs.remove(0))
+///
+/// # Errors
+/// When the file cannot be read as a timeline. The message says what the user can do about it.
+pub fn load(path: impl AsRef<Path>) -> Result<Run> {
+    let path = path.as_ref();
+    match alloc_timeline::load(path) {
+        Ok(timeline) => Ok(Run::new(path, timeline)),
+        Err(error) => Err(anyhow!(with_next_step(error))),
+    }
 }
 
-/// Reads several timelines. All problems found are told at once. Files of one name in different folders are told
-/// apart by their folders.
-pub fn load_all(paths: &[PathBuf]) -> Result<Vec<Run>> {
+/// Reads several timelines. Each run gets a label that no other run has.
+///
+/// # Errors
+/// When any of the files cannot be read as a timeline. The message has one line for each of them.
+pub fn load_all(paths: &[impl AsRef<Path>]) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     let mut problems = Vec::new();
     for path in paths {
-        match alloc_timeline::load(path) {
-            Ok(timeline) => runs.push(Run::new(path.clone(), timeline)),
-            Err(error) => problems.push(format!("{error}; {}", next_step(&error))),
+        match load(path) {
+            Ok(run) => runs.push(run),
+            Err(problem) => problems.push(problem.to_string()),
         }
     }
     if !problems.is_empty() {
         return Err(anyhow!(problems.join("\n")));
     }
-    label(&mut runs);
+    make_labels_unique(&mut runs);
     Ok(runs)
+}
+
+/// The error with its cause, and what the user can do about it.
+fn with_next_step(error: LoadError) -> String {
+    let next = next_step(&error);
+    format!("{:#}; {next}", anyhow::Error::from(error))
 }
 
 /// What the user can do about a file that could not be read.
@@ -55,17 +70,18 @@ fn next_step(error: &LoadError) -> String {
         LoadError::Damaged { .. } => {
             "record it again; if nobody edited the file, this is a bug in the recorder: please report it".to_owned()
         }
+        _ => "use a newer viewer".to_owned(),
     }
 }
 
-/// Where a recorder keeps the log of a timeline while it is not finished.
+/// The path of the log that a recorder keeps until its timeline is finished.
 fn log_of(timeline: &Path) -> PathBuf {
     let mut log = timeline.as_os_str().to_owned();
     log.push(".log");
     log.into()
 }
 
-/// Whether the first line of the file is a line of a recorder's log.
+/// Whether the first line of the file is a record of a recorder's log.
 fn is_log(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();
@@ -75,23 +91,23 @@ fn is_log(path: &Path) -> bool {
     }
 }
 
-/// Gives each run a label that no other run has: its name, with as many folders before it as it takes.
-fn label(runs: &mut [Run]) {
-    // No folder tells a file from itself.
+/// Gives each run a label that no other run has: its name, and in front of it as many folders as are needed.
+fn make_labels_unique(runs: &mut [Run]) {
+    // Folders cannot tell a file from itself: a file that was given twice gets numbers.
     let paths: Vec<PathBuf> = runs.iter().map(|run| run.path.clone()).collect();
     for (index, run) in runs.iter_mut().enumerate() {
         if paths.iter().filter(|path| **path == run.path).count() > 1 {
             run.label = format!("{} #{}", run.label, index + 1);
         }
     }
-    for folders in 1.. {
+    for steps_up in 1.. {
         let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
         let repeated = |label: &String| labels.iter().filter(|other| *other == label).count() > 1;
         if !labels.iter().any(repeated) {
             return;
         }
         for (index, run) in runs.iter_mut().enumerate().filter(|(index, _)| repeated(&labels[*index])) {
-            run.label = match folder_above(&run.path, folders) {
+            run.label = match folder_above(&run.path, steps_up) {
                 Some(folder) => format!("{folder}/{}", run.label),
                 None => format!("{} #{}", run.label, index + 1),
             };
@@ -99,18 +115,9 @@ fn label(runs: &mut [Run]) {
     }
 }
 
-/// The name of the folder `level` steps above the file, if there is one.
-fn folder_above(path: &Path, level: usize) -> Option<String> {
-    path.ancestors().nth(level)?.file_name().map(|name| name.to_string_lossy().into_owned())
-}
-
-/// The path of a file called `NAME.suffix`, beside `input` or in `folder`.
-pub fn beside(input: &Path, folder: Option<&Path>, suffix: &str) -> PathBuf {
-    let file = format!("{}.{suffix}", name_of(input));
-    match folder {
-        Some(folder) => folder.join(file),
-        None => input.with_file_name(file),
-    }
+/// The name of the folder that is `steps_up` steps above the file, if there is one.
+fn folder_above(path: &Path, steps_up: usize) -> Option<String> {
+    path.ancestors().nth(steps_up)?.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -119,8 +126,8 @@ mod tests {
     use crate::model::fixture::tiny;
 
     fn labels(paths: &[&str]) -> Vec<String> {
-        let mut runs: Vec<Run> = paths.iter().map(|path| Run::new(PathBuf::from(path), tiny())).collect();
-        label(&mut runs);
+        let mut runs: Vec<Run> = paths.iter().map(|path| Run::new(path, tiny())).collect();
+        make_labels_unique(&mut runs);
         runs.into_iter().map(|run| run.label).collect()
     }
 
@@ -135,12 +142,5 @@ mod tests {
     fn the_same_file_twice_still_gets_two_labels() {
         assert_eq!(labels(&["a/x.json", "y.json", "a/x.json"]), ["x #1", "y", "x #3"]);
         assert_eq!(labels(&["x.json", "./x.json"]), ["x #1", "x #2"]);
-    }
-
-    #[test]
-    fn outputs_lie_beside_the_input_unless_told_otherwise() {
-        let input = Path::new("demo/resnet18-train.timeline.json");
-        assert_eq!(beside(input, None, "flame.svg"), Path::new("demo/resnet18-train.flame.svg"));
-        assert_eq!(beside(input, Some(Path::new("out")), "timeline.svg"), Path::new("out/resnet18-train.timeline.svg"));
     }
 }

@@ -1,4 +1,4 @@
-//! The binary: everything stands in the library, so that tests can call it.
+//! The binary. All code is in the library, so that tests can call it.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Whatever a timeline holds, nothing panics, and what must sum sums.
+//! Properties of all views for any timeline: nothing panics, and each split sums to its total.
 mod common;
 
 use alloc_timeline::{Assembler, Category, Dimension, FORMAT_VERSION, Record, Row, Sample, Scope, Snapshot, Timeline};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use viewer::analysis::{curve, owners, summarise};
 use viewer::export::{csv, massif};
 use viewer::model::Run;
-use viewer::view::{Terminal, chart, flame, folded, report, summary_text, timeline_svg};
+use viewer::view::{Terminal, chart, flamegraph, folded_peak, report, summary_text, timeline_svg};
 
 prop_compose! {
     fn rows(scopes: u32)(rows in prop::collection::vec((0..scopes, 0..10usize, 0..u64::MAX / 64), 0..12)) -> Vec<Row> {
@@ -70,13 +70,13 @@ proptest! {
     #[test]
     fn nothing_panics_and_sums_hold(timeline in timeline()) {
         let live = timeline.peak.live_bytes;
-        let run = Run::new("any.timeline.json".into(), timeline);
+        let run = Run::new("any.timeline.json", timeline);
         let peak = summarise(&run).peak;
         for split in [peak.by_phase, peak.by_layer, peak.by_op, peak.by_category] {
             prop_assert_eq!(split.values().sum::<u64>(), live);
         }
         prop_assert_eq!(owners(&run.timeline.peak, run.scopes()).iter().map(|owner| owner.bytes).sum::<u64>(), live);
-        let folded: u64 = folded(&run.timeline, Default::default())
+        let folded: u64 = folded_peak(&run.timeline, Default::default())
             .iter()
             .map(|line| line.rsplit_once(' ').map_or(0, |(_, bytes)| bytes.parse().unwrap_or(0)))
             .sum();
@@ -89,10 +89,10 @@ proptest! {
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
             chart(&run, dimension, Terminal { width: 80, colours: false });
         }
-        flame(&run, Default::default()).unwrap();
+        flamegraph(&run, Default::default()).unwrap();
         summary_text(&run);
         csv(&run.timeline);
         massif(&run);
-        report::report(std::slice::from_ref(&run), Dimension::Category, Default::default()).unwrap();
+        report(std::slice::from_ref(&run), Dimension::Category, Default::default()).unwrap();
     }
 }

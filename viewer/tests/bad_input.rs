@@ -1,9 +1,9 @@
-//! Files that are no timelines: exit 2, and a message that says what, where and what to do.
+//! Files that are no timelines end with exit code 2 and a message that names the file, the problem and the next step.
 mod common;
 
 use common::{Folder, nets, viewer};
 
-/// Name, content, what the message has to say.
+/// The name and the content of each file, and a part of the message about it.
 fn bad_files() -> Vec<(&'static str, String, &'static str)> {
     let good = serde_json::to_string(&nets::stem()).unwrap();
     let peak = format!(

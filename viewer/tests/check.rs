@@ -1,11 +1,11 @@
-//! `viewer check`: what fails, what passes, and what cannot be compared.
+//! `viewer check`: runs that fail, runs that pass, and runs that cannot be compared.
 mod common;
 
 use alloc_timeline::{Category, Timeline};
 use common::{Answer, Folder, nets, viewer};
 use serde_json::Value;
 
-/// The stem's run with more bytes in the first row of a category.
+/// The run of the stem with more bytes in the first row of a category.
 fn grown(category: Category, bytes: u64) -> Timeline {
     let mut timeline = nets::stem();
     let row = timeline.peak.rows.iter_mut().find(|row| row.category == category).unwrap();

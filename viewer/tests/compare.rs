@@ -15,7 +15,7 @@ fn the_sentence_says_which_is_larger_and_why() {
     let first = answer.out.lines().next().unwrap();
     assert!(first.starts_with("resnet18-train holds ") && first.contains(" less than mobilenet_v1-train"), "{first}");
     assert!(first.contains("most of it is activation"), "{first}");
-    // A layer that only one of them has is blank for the other: its line has one number less.
+    // A layer that only one of the runs has is blank for the other run, so its line has one number less.
     let line = answer.out.lines().find(|line| line.starts_with("blocks.0.pointwise.conv")).unwrap();
     assert_eq!(line.split_whitespace().count(), 3, "{line}");
 }

@@ -1,4 +1,4 @@
-//! `viewer FILE...`: pictures beside the files, chart and table on standard output.
+//! `viewer FILE...`: pictures beside the files, and a chart and a table on standard output.
 mod common;
 
 use common::{Folder, nets, viewer};

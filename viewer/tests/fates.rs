@@ -1,14 +1,14 @@
-//! `viewer owners`, `growth`, `leaks` and `lifetimes` on a made-up run.
+//! `viewer owners`, `growth`, `leaks` and `lifetimes` for a made-up run.
 mod common;
 
 use alloc_timeline::{
-    Analysis, Bucket, Category, Coverage, Fate, Figures, Flow, Growth, GrowthOwner, Histogram, Over, Place, Row, Scope,
-    Sums, Timeline,
+    Analysis, Bucket, Category, Coverage, Fate, Figures, Flow, Growth, GrowthOwner, Histogram, Place, RetainedAt, Row,
+    Scope, Sums, Timeline,
 };
 use common::{Folder, nets, viewer};
 use proptest::prelude::*;
 use serde_json::Value;
-use viewer::analysis::{Lifetimes, lifetimes, made};
+use viewer::analysis::{Lifetimes, fates_by_place, lifetimes};
 use viewer::model::Run;
 use viewer::view::{growth_text, leaks_text, lifetimes_text, owners_text, report};
 
@@ -33,12 +33,12 @@ fn figures(phase: &str, layer: Option<&str>, peak: u64, retained: u64, largest: 
         process_by_phase: [(phase.to_owned(), 40 * MIB)].into(),
         process_by_category: [("activation".to_owned(), 30 * MIB), ("parameter".to_owned(), 10 * MIB)].into(),
         retained_bytes: retained,
-        retained_at: Over::PhaseEnd,
+        retained_at: RetainedAt::PhaseEnd,
         largest_block_bytes: largest,
     }
 }
 
-/// The stem net with a leak of 4 MiB a step from step 12 on in phase `data`, and activations that come and go.
+/// The run of the stem with a leak of 4 MiB a step from step 12 on in phase `data`, and with activations that are freed.
 fn run() -> Timeline {
     let mut timeline = nets::stem();
     timeline.scopes.push(Scope { phase: "data".into(), ..Scope::default() });
@@ -144,8 +144,8 @@ fn sizes_and_lifetimes() {
 
 #[test]
 fn the_page_has_them_as_well() {
-    let run = Run::new("stem.timeline.json".into(), run());
-    let page = report::report(&[run], alloc_timeline::Dimension::Category, Default::default()).unwrap();
+    let run = Run::new("stem.timeline.json", run());
+    let page = report(&[run], alloc_timeline::Dimension::Category, Default::default()).unwrap();
     for part in
         ["data: +4.0 MiB a step since step 12", "Peak, retained, transient", "stem.conv in backward", "Lifetimes"]
     {
@@ -162,7 +162,7 @@ fn what_grows_is_said_without_being_asked() {
     assert!(viewer(&["summary", &file]).out.contains(line));
 }
 
-/// A timeline of a recorder that did not look is no error.
+/// A timeline without an analysis is no error.
 #[test]
 fn what_was_not_recorded_is_said() {
     let folder = Folder::new();
@@ -228,22 +228,23 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever the numbers, nothing panics, and folding loses nothing.
+    /// Nothing panics whatever the numbers are, and the sums by place contain all blocks.
     #[test]
     fn nothing_panics_and_sums_hold(analysis in any_analysis()) {
         let flows: Sums = analysis.flows.iter().map(Flow::sums).collect();
-        let folded: Sums = made(&analysis).into_iter().map(|made| made.all).collect();
-        prop_assert_eq!(folded, flows);
-        let by_fate: Sums = made(&analysis).into_iter().flat_map(|made| [made.temporary, made.freed, made.held]).collect();
+        let by_place: Sums = fates_by_place(&analysis).into_iter().map(|fates| fates.all).collect();
+        prop_assert_eq!(by_place, flows);
+        let fates = fates_by_place(&analysis).into_iter();
+        let by_fate: Sums = fates.flat_map(|fates| [fates.temporary, fates.freed, fates.held]).collect();
         prop_assert_eq!(by_fate, flows);
         let Lifetimes { sizes, .. } = lifetimes(&analysis);
         prop_assert!(sizes.windows(2).all(|pair| pair[1].from == (pair[0].from * 2).max(2)), "no gaps");
         let mut timeline = nets::stem();
         timeline.analysis = Some(analysis);
-        let run = Run::new("x".into(), timeline);
+        let run = Run::new("x", timeline);
         for text in [growth_text(&run, 3), leaks_text(&run, 3), owners_text(&run, 3), lifetimes_text(&run)] {
             prop_assert!(!text.contains("NaN") && !text.contains("inf "), "{}", text);
         }
-        report::report(&[run], alloc_timeline::Dimension::Category, Default::default()).unwrap();
+        report(&[run], alloc_timeline::Dimension::Category, Default::default()).unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! Golden files of everything that people look at. `INSTA_UPDATE=always cargo test -p viewer` writes them anew; look at
-//! what changed before keeping it.
+//! Golden files of the outputs for people. `INSTA_UPDATE=always cargo test -p viewer` writes them anew. Look at the changes
+//! before you keep them.
 mod common;
 
 use common::{Folder, nets, viewer};

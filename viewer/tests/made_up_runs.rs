@@ -1,4 +1,4 @@
-//! The made-up runs are timelines as a recorder would write them: they load, and they look like the real ones.
+//! The made-up runs can be loaded, and they resemble the timelines of real recorders.
 mod common;
 
 use common::{Folder, nets};

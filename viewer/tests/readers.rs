@@ -1,42 +1,42 @@
-//! Damaged input: real timelines and logs, changed at random in ways that know their structure. A reader answers with an
-//! error or with something that can be used; it never panics, and never takes memory out of proportion to its input.
-//! (`tests/fuzz` looks for such inputs by what they reach.)
+//! Damaged input: real timelines and logs with random changes, many of which respect the structure of the files. A reader
+//! returns an error or something that can be used. It never panics, and its memory stays in proportion to its input. The
+//! fuzzer in `tests/fuzz` searches for such inputs by coverage.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use alloc_timeline::encode;
-use viewer::cli::assemble;
+use alloc_timeline::{encode, log};
 
 #[path = "common/reading.rs"]
 mod reading;
 use reading::{read_log, read_timeline};
 
-/// How many inputs of each kind.
+/// Number of inputs of each kind.
 const INPUTS: u64 = 10_000;
-/// The most bytes that reading may hold at a time for one byte of input, and on top.
+/// The most bytes that a reader may hold at a time for each byte of input.
 const PER_BYTE: usize = 64;
+/// The bytes that it may hold in addition, whatever the input.
 const BASE: usize = 1 << 20;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts what is held, and the most of it.
+/// An allocator that counts the bytes that are held and their maximum.
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator as it came; the counters change nothing about the blocks.
+// SAFETY: every call is passed on to the system's allocator unchanged, and the counters do not touch the blocks.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the rules of `alloc`, which are the same for the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the rules of `dealloc`, and the block came from the system's allocator.
         unsafe { System.dealloc(block, layout) }
     }
 }
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Numbers, and things in their place, that readers have stumbled over.
+/// Values in the place of a number that are known to break readers.
 const ODD: [&str; 10] = [
     "0",
     "-1",
@@ -58,7 +58,7 @@ const ODD: [&str; 10] = [
     "\"\\ud800\"",
 ];
 
-/// xorshift64*: the same numbers for the same seed.
+/// The generator xorshift64*: it gives the same numbers for the same seed.
 struct Random(u64);
 
 impl Random {
@@ -74,7 +74,7 @@ impl Random {
     }
 }
 
-/// The parts of `text` that `inside` holds for, each as long as it gets.
+/// The longest possible parts of `text` all of whose bytes are `inside`, as index ranges.
 fn runs(text: &[u8], inside: impl Fn(u8) -> bool) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = None;
@@ -91,14 +91,14 @@ fn runs(text: &[u8], inside: impl Fn(u8) -> bool) -> Vec<(usize, usize)> {
     found
 }
 
-/// Puts `put` in place of a random one of `places`.
+/// Replaces a random one of `places` by `put`.
 fn replace(text: &mut Vec<u8>, places: &[(usize, usize)], put: &[u8], random: &mut Random) {
     if let Some(&(from, to)) = places.get(random.below(places.len().max(1) as u64) as usize) {
         text.splice(from..to, put.iter().copied());
     }
 }
 
-/// Changes `text` once.
+/// Makes one random change to `text`.
 fn change(text: &mut Vec<u8>, random: &mut Random) {
     let end = text.len() as u64;
     if end < 2 {
@@ -119,7 +119,7 @@ fn change(text: &mut Vec<u8>, random: &mut Random) {
         }
         5 => replace(text, &runs(text, |byte| byte.is_ascii_alphabetic()), b"other", random),
         6 => replace(text, &runs(text, |byte| b"{}[],:\"".contains(&byte)), b"],[{", random),
-        // A part of it twice, left out, or elsewhere.
+        // Removes, repeats or moves a part.
         kind => {
             let lines = runs(text, |byte| byte != b'\n' && byte != 0);
             let parts = if lines.len() > 3 { lines } else { runs(text, |byte| byte != b',' && byte != 0) };
@@ -136,8 +136,8 @@ fn change(text: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Gives `read` the seeds, changed one to six times; how many it accepted.
-fn hold(seeds: &[Vec<u8>], seed: u64, read: impl Fn(&[u8]) -> bool) -> u64 {
+/// Gives `read` inputs that come from the seeds by one to six changes. Returns how many it accepted.
+fn count_accepted(seeds: &[Vec<u8>], seed: u64, read: impl Fn(&[u8]) -> bool) -> u64 {
     let mut accepted = 0;
     for number in 0..INPUTS {
         let mut random = Random::new(seed + number);
@@ -155,7 +155,7 @@ fn hold(seeds: &[Vec<u8>], seed: u64, read: impl Fn(&[u8]) -> bool) -> u64 {
     accepted
 }
 
-/// One test, so that nothing else allocates meanwhile.
+/// This file has only one test, so that no other test allocates at the same time.
 #[test]
 fn damaged_timelines_and_logs_are_answered() {
     let read =
@@ -163,12 +163,12 @@ fn damaged_timelines_and_logs_are_answered() {
     let golden = read("alloc-tracker/timeline/tests/golden/v1.timeline.json");
     let log = read("fixtures/logs/c-semantics.log");
     let mut whole = Vec::new();
-    encode(&assemble(&log[..], Path::new("x.log")).expect("a log").timeline, &mut whole).expect("JSON");
+    encode(&log::recover(&log[..], "x.log").expect("a log").timeline, &mut whole).expect("JSON");
     assert!(read_timeline(&golden) && read_timeline(&whole) && read_log(&log), "the seeds themselves are good");
 
-    let timelines = hold(&[golden, whole], 1, read_timeline);
-    let logs = hold(&[log], 1_000_000, read_log);
-    // Were nothing accepted any more, nothing behind the first check would be tried.
+    let timelines = count_accepted(&[golden, whole], 1, read_timeline);
+    let logs = count_accepted(&[log], 1_000_000, read_log);
+    // Inputs that are all refused at once would test only the first check of the readers.
     assert!(timelines > INPUTS / 50, "{timelines} of {INPUTS} were accepted");
     assert!(logs > INPUTS / 10, "{logs} of {INPUTS} were accepted");
 }

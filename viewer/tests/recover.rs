@@ -1,4 +1,4 @@
-//! `viewer recover`: a log becomes the timeline that the recorder would have written.
+//! `viewer recover`: it turns a log into the timeline that the recorder would have written.
 mod common;
 
 use alloc_timeline::{Ending, Record, Snapshot};
@@ -25,7 +25,7 @@ fn a_log_becomes_a_timeline_beside_it() {
     let path = folder.write("x.log", log(true));
     let answer = viewer(&["recover", &path]);
     assert_eq!((answer.code, answer.err.as_str()), (0, ""));
-    let timeline = alloc_timeline::load(&folder.path("x.timeline.json")).unwrap();
+    let timeline = alloc_timeline::load(folder.path("x.timeline.json")).unwrap();
     assert_eq!((timeline.ending, timeline.peak.live_bytes), (Ending::Finished, 128));
     assert!(answer.out.contains("from 5 records"), "{}", answer.out);
     assert_eq!(viewer(&["summary", folder.path("x.timeline.json").to_str().unwrap()]).code, 0);

@@ -1,4 +1,4 @@
-//! `viewer report`: one page that needs nothing but itself.
+//! `viewer report`: one page that is complete in itself.
 mod common;
 
 use common::{Folder, nets, viewer};
@@ -15,7 +15,7 @@ fn page(folder: &Folder) -> String {
 #[test]
 fn the_page_fetches_nothing() {
     let page = page(&Folder::new());
-    // Names of XML vocabularies are no addresses that anything is fetched from.
+    // Nothing is fetched from the names of XML namespaces, although they look like addresses.
     let addresses: Vec<&str> = page
         .match_indices("http")
         .map(|(at, _)| &page[at..(at + 40).min(page.len())])

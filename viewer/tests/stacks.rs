@@ -1,4 +1,4 @@
-//! `viewer stacks`, and what other commands say of stacks, on a made-up run.
+//! `viewer stacks`, and the stacks in the outputs of other commands, for a made-up run.
 mod common;
 
 use alloc_timeline::{
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use viewer::analysis::Measure;
 use viewer::model::Run;
-use viewer::view::{folded_stacks, growth_text, report, stacks_flame, stacks_text};
+use viewer::view::{folded_stacks, growth_text, report, stacks_flamegraph, stacks_text};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,8 +25,8 @@ fn sums(samples: u64, allocated: u64, peak: u64, exit: u64) -> SiteSums {
     }
 }
 
-/// The stem net with four sites: a loader that leaks 4 MiB a step from step 12 on, buffers of the peak in C++, one that came
-/// and went, and samples without a call.
+/// Four sites: a loader that leaks 4 MiB a step from step 12 on, buffers in C++ that are live at the peak, a site that freed
+/// everything, and samples without any call.
 fn stacks(data: u32) -> Stacks {
     let forward = data + 1;
     let call = |function: &str, file: Option<(&str, u32)>, inlined| Call {
@@ -105,7 +105,7 @@ fn of_everything_else() {
     );
 }
 
-/// They sum to what is estimated of the peak: 25.5 MiB.
+/// The lines sum to the estimated bytes of the peak: 25.5 MiB.
 #[test]
 fn folded() {
     let folded = said(&["stacks", "FILE", "--folded"]);
@@ -125,7 +125,7 @@ fn folded() {
 fn json_has_whole_stacks() {
     let json: Value = serde_json::from_str(&said(&["stacks", "FILE", "--json", "--of", "growth"])).unwrap();
     let sites = json["sites"].as_array().unwrap();
-    assert_eq!(sites.len(), 1, "of growth, what never changed has nothing to say");
+    assert_eq!(sites.len(), 1, "a site whose bytes never changed has no growth");
     assert_eq!(sites[0]["trend"]["bytes_per_step"], 4 * MIB);
     assert_eq!(sites[0]["calls"][2]["function"], "net::Loader::next");
     assert_eq!((&json["samples"]["taken"], &json["complete"]), (&70.into(), &true.into()));
@@ -133,14 +133,14 @@ fn json_has_whole_stacks() {
 
 #[test]
 fn growth_names_the_stack() {
-    let run = Run::new("x".into(), run());
+    let run = Run::new("x", run());
     let line = "data: +4.0 MiB a step since step 12, in net::Loader::next (loader.rs:77) < net::main";
-    let page = report::report(std::slice::from_ref(&run), Dimension::Phase, Default::default()).unwrap();
+    let page = report(std::slice::from_ref(&run), Dimension::Phase, Default::default()).unwrap();
     assert!(page.contains(&line.replace('<', "&lt;")));
     let mut timeline = run.timeline.clone();
     let growth = Growth { steps: vec![1], live_bytes: vec![1], owners: Vec::new(), other_bytes: vec![1] };
     timeline.analysis = Some(Analysis { growth, ..Analysis::default() });
-    assert!(growth_text(&Run::new("x".into(), timeline), 5).contains(line));
+    assert!(growth_text(&Run::new("x", timeline), 5).contains(line));
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn pictures_are_drawn_beside_the_others() {
 fn what_is_not_there_is_said() {
     let mut timeline = run();
     timeline.stacks = Some(Stacks { mean_bytes: 1, ..Stacks::default() });
-    let run = Run::new("x".into(), timeline);
+    let run = Run::new("x", timeline);
     assert!(stacks_text(&run, Measure::Peak, 5).contains("which this one did not reach"));
-    assert!(stacks_flame(&run).unwrap().is_none());
+    assert!(stacks_flamegraph(&run).unwrap().is_none());
     let mut timeline = run.timeline;
     timeline.stacks = None;
-    let run = Run::new("x".into(), timeline);
+    let run = Run::new("x", timeline);
     assert!(stacks_text(&run, Measure::Peak, 5).contains("ALLOC_TRACKER_STACKS=512KiB"));
     assert_eq!(folded_stacks(&run, Measure::Peak), Vec::<String>::new());
 }
@@ -170,7 +170,7 @@ fn what_is_not_there_is_said() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever numbers and indices a damaged file has.
+    /// Nothing panics, whatever numbers and indices a damaged file has.
     #[test]
     fn nothing_panics(
         scope in any::<u32>(),
@@ -184,7 +184,7 @@ proptest! {
         let [samples, allocated_bytes, error_bytes, allocated_blocks, peak_bytes, exit_bytes] = numbers;
         let sums = SiteSums { samples, allocated_bytes, error_bytes, allocated_blocks, peak_bytes, exit_bytes, exit_samples: 1 };
         stacks.sites.push(Site { scope, calls, cut: false, sums });
-        let run = Run::new("x".into(), timeline);
+        let run = Run::new("x", timeline);
         for measure in [Measure::Peak, Measure::Leaks, Measure::Allocated, Measure::Growth] {
             prop_assert!(!stacks_text(&run, measure, 3).is_empty());
             folded_stacks(&run, measure);

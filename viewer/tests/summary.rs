@@ -1,4 +1,4 @@
-//! `viewer summary` and `viewer reconcile`: the contract of their JSON, and what is said when something is missing.
+//! `viewer summary` and `viewer reconcile`: the fields of their JSON, and the texts for missing data.
 mod common;
 
 use common::{Folder, nets, viewer};
@@ -11,7 +11,7 @@ fn summary(folder: &Folder, timeline: &alloc_timeline::Timeline) -> Value {
     serde_json::from_str(&answer.out).unwrap()
 }
 
-/// Every field that scripts lean on, with its type.
+/// Every field that scripts rely on has its type.
 #[test]
 fn the_json_keeps_its_contract() {
     let summary = summary(&Folder::new(), &nets::resnet18());

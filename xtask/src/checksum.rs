@@ -1,4 +1,4 @@
-//! SHA-256 of files, held against what this project has pinned.
+//! SHA-256 of files, compared with the values that this project has pinned.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::trouble::Trouble;
+use crate::user_error::UserError;
 
 /// Lower-case hexadecimal, as `sha256sum` prints it.
 pub fn hex(digest: &[u8]) -> String {
@@ -19,7 +19,7 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The SHA-256 of a file; `read` hears of every piece of it.
+/// The SHA-256 of a file. `read` is called with the number of bytes of each piece, for progress.
 pub fn of_file(path: &Path, mut read: impl FnMut(u64)) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut digest = Sha256::new();
@@ -34,7 +34,7 @@ pub fn of_file(path: &Path, mut read: impl FnMut(u64)) -> Result<String> {
     }
 }
 
-/// Passes a fetched file whose hash is the expected one; any other is deleted, so that nobody takes it for good later.
+/// Accepts a fetched file whose hash is the expected one. Any other file is deleted, so that it is never used later.
 pub fn verify_or_delete(path: &Path, expected: &str, read: impl FnMut(u64)) -> Result<()> {
     let found = of_file(path, read)?;
     if found == expected {
@@ -48,7 +48,7 @@ pub fn verify_or_delete(path: &Path, expected: &str, read: impl FnMut(u64)) -> R
     );
     let next = "run the command again; if it stays like this, the package index or a proxy in between serves another \
                 file: do not use it, and set LIBTORCH to a libtorch from a place you trust";
-    Err(Trouble::new(what, next).into())
+    Err(UserError::new(what, next).into())
 }
 
 #[cfg(test)]

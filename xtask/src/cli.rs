@@ -1,12 +1,11 @@
 //! What can be typed, and which module does it.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
+use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{Outcome, bench, data, demo, foreign, gate, libtorch, suite};
+use crate::{bench, data, demo, foreign, gate, libtorch, suite};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -19,50 +18,32 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Find or fetch libtorch and lay it out in `.libtorch/`
-    Libtorch(libtorch::Wish),
+    Libtorch(libtorch::LibtorchArgs),
     /// From a fresh machine to the first report: four runs on real images, drawn and compared, in `target/demo/`
-    Demo(demo::Wish),
+    Demo(demo::DemoArgs),
     /// Build everything, run every test, end in one line that says how many passed
-    Test(Offline),
+    Test(suite::TestArgs),
     /// Hold a small real run of each model, and the instructions of a malloc+free pair, against committed baselines
-    Gate(gate::Wish),
+    Gate(gate::GateArgs),
     /// Measure what tracking costs, in interleaved pairs
-    Bench(bench::Wish),
+    Bench(bench::BenchArgs),
     /// Get what the tests take from Debian at test time: the tests of glibc's malloc, and a jemalloc
     Foreign,
     /// Get a full data set and check it
-    Data(DataWish),
-}
-
-/// Shared by the commands that need libtorch.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct Offline {
-    /// Fetch nothing: use what is on this machine, or say what is missing
-    #[arg(long)]
-    pub offline: bool,
-}
-
-#[derive(Args, Debug)]
-struct DataWish {
-    /// Which set
-    #[arg(value_enum)]
-    set: data::Set,
-    /// Where to put it [default: target/data/SET; for `slice`, fixtures/fashion-mnist]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    Data(data::DataArgs),
 }
 
 /// Does what was typed.
 pub fn run(cli: Cli) -> Result<Outcome> {
     let workspace = Workspace::find()?;
     match cli.command {
-        Command::Libtorch(wish) => libtorch::run(&workspace, wish).map(|()| Outcome::Fine),
-        Command::Demo(wish) => demo::run(&workspace, wish).map(|()| Outcome::Fine),
-        Command::Test(offline) => suite::run(&workspace, offline),
-        Command::Gate(wish) => gate::run(&workspace, wish),
-        Command::Bench(wish) => bench::run(&workspace, &wish).map(|()| Outcome::Fine),
+        Command::Libtorch(args) => libtorch::run(&workspace, args).map(|()| Outcome::Fine),
+        Command::Demo(args) => demo::run(&workspace, args).map(|()| Outcome::Fine),
+        Command::Test(args) => suite::run(&workspace, args),
+        Command::Gate(args) => gate::run(&workspace, args),
+        Command::Bench(args) => bench::run(&workspace, &args).map(|()| Outcome::Fine),
         Command::Foreign => foreign::fetch(&workspace).map(|()| Outcome::Fine),
-        Command::Data(wish) => data::run(&workspace, wish.set, wish.out).map(|()| Outcome::Fine),
+        Command::Data(args) => data::run(&workspace, args).map(|()| Outcome::Fine),
     }
 }
 

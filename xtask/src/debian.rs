@@ -7,26 +7,26 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result};
 
 use crate::prerequisite;
-use crate::progress::Step;
-use crate::trouble::Trouble;
+use crate::progress::Progress;
+use crate::user_error::UserError;
 
-/// Unpacks the package of that name; gives the folder in `scratch` that holds its `usr`. `next` is for the user whose
-/// machine cannot do that.
+/// Unpacks the package of that name. Returns the folder in `scratch` that holds its `usr`. `next` is what a user can do
+/// whose machine has no Debian packages.
 ///
 /// # Errors
 /// Without `apt-get` or `dpkg-deb`, and when the package cannot be fetched.
 pub fn unpack(package: &str, scratch: &Path, next: &str) -> Result<PathBuf> {
     for tool in ["apt-get", "dpkg-deb"] {
-        if !prerequisite::quiet(Command::new(tool).arg("--version")) {
-            return Err(Trouble::new(format!("no {tool} found, and {package} is a package of Debian"), next).into());
+        if !prerequisite::succeeds(Command::new(tool).arg("--version")) {
+            return Err(UserError::new(format!("no {tool} found, and {package} is a package of Debian"), next).into());
         }
     }
     let folder = scratch.join(package);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let step = Step::open(format!("apt-get download {package}"));
+    let progress = Progress::open(format!("apt-get download {package}"));
     let mut output = download(package, &folder)?;
     // An image made for containers comes without package lists; only root can get them.
-    if !output.status.success() && prerequisite::quiet(Command::new("apt-get").args(["update", "-qq"])) {
+    if !output.status.success() && prerequisite::succeeds(Command::new("apt-get").args(["update", "-qq"])) {
         output = download(package, &folder)?;
     }
     if !output.status.success() {
@@ -35,7 +35,7 @@ pub fn unpack(package: &str, scratch: &Path, next: &str) -> Result<PathBuf> {
         let what =
             tail.fold(format!("apt-get could not fetch {package}"), |text, line| format!("{text}\n    apt: {line}"));
         let again = "`sudo apt-get update` if the package lists are empty, or run again with a network";
-        return Err(Trouble::new(what, format!("{again}; {next}")).into());
+        return Err(UserError::new(what, format!("{again}; {next}")).into());
     }
     let file = fs::read_dir(&folder)
         .context("cannot read the temporary folder")?
@@ -45,7 +45,7 @@ pub fn unpack(package: &str, scratch: &Path, next: &str) -> Result<PathBuf> {
     let unpacked = folder.join("unpacked");
     let status = Command::new("dpkg-deb").arg("-x").arg(&file).arg(&unpacked).status();
     anyhow::ensure!(status.context("cannot start dpkg-deb")?.success(), "dpkg-deb could not unpack {}", file.display());
-    step.done("");
+    progress.done("");
     Ok(unpacked)
 }
 

@@ -11,15 +11,16 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::child::{self, Programs};
-use crate::libtorch;
-use crate::progress::Step;
-use crate::trainer_run::{MODELS, TrainerRun, threads};
+use crate::child;
+use crate::libtorch::{self, LibtorchArgs};
+use crate::programs::{self, Programs};
+use crate::progress::Progress;
+use crate::trainer_compare::{self, CompareSettings, threads};
 use crate::workspace::Workspace;
 
-/// What was asked of `cargo xtask demo`.
+/// What `cargo xtask demo` is asked to do.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Wish {
+pub struct DemoArgs {
     /// Steps of each run
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
@@ -31,23 +32,21 @@ pub struct Wish {
     offline: bool,
 }
 
-const MODES: [&str; 2] = ["train", "infer"];
 const FOLDER: &str = "target/demo";
 
 /// The command.
-pub fn run(workspace: &Workspace, wish: Wish) -> Result<()> {
+pub fn run(workspace: &Workspace, args: DemoArgs) -> Result<()> {
     let started = Instant::now();
-    libtorch::ensure(workspace, libtorch::Wish { offline: wish.offline, again: false })?;
-    let programs = child::build(workspace, &["-p", "trainer", "-p", "viewer"])?;
+    libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
+    let programs = programs::build(workspace, &["-p", "trainer", "-p", "viewer"])?;
     let folder = workspace.root().join(FOLDER);
     make_empty(&folder)?;
 
-    let mut timelines = Vec::new();
-    for model in MODELS {
-        for mode in MODES {
-            timelines.push(one_run(workspace, &programs, wish, model, mode)?);
-        }
-    }
+    let (batch, steps) = (args.batch, args.steps);
+    let settings = CompareSettings { modes: None, batch, steps, image_size: 224, threads: threads(), out: FOLDER };
+    let timelines = trainer_compare::run_all(&mut settings.command(&programs, workspace)?, |run| {
+        format!("run {run}, batch {batch}, {steps} steps")
+    })?;
     let comparison = draw(workspace, &programs, &timelines)?;
 
     println!("{}", comparison.trim_end());
@@ -58,7 +57,7 @@ pub fn run(workspace: &Workspace, wish: Wish) -> Result<()> {
     Ok(())
 }
 
-/// What an earlier demo left must not be taken for this one's.
+/// Makes the folder, or empties it: files of an earlier demo must not be taken for those of this one.
 fn make_empty(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
@@ -66,24 +65,14 @@ fn make_empty(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-fn one_run(workspace: &Workspace, programs: &Programs, wish: Wish, model: &str, mode: &str) -> Result<PathBuf> {
-    let out = Path::new(FOLDER).join(format!("{model}-{mode}.timeline.json"));
-    let (batch, steps) = (wish.batch, wish.steps);
-    let run = TrainerRun { mode, model, batch, steps, image_size: 224, threads: threads(), out: out.clone() };
-    let step = Step::open(format!("run {model} {mode}, batch {batch}, {steps} steps"));
-    child::watch(&mut run.command(programs, workspace)?, &step)?.expect_success(&format!("the run {model} {mode}"))?;
-    step.done("");
-    Ok(out)
-}
-
-/// Pictures, comparison and report; the comparison as text.
+/// Draws the pictures, writes the comparison and the report. Returns the comparison as text.
 fn draw(workspace: &Workspace, programs: &Programs, timelines: &[PathBuf]) -> Result<String> {
-    let step = Step::parts("draw and compare", 4);
+    let progress = Progress::parts("draw and compare", 4);
     let viewer = |arguments: &[&str], more: &[&str]| {
         let mut command = programs.command(workspace, "viewer")?;
         command.args(arguments).args(timelines).args(more);
-        let ended = child::watch(&mut command, &step)?;
-        step.add(1);
+        let ended = child::run_to_end(&mut command, &progress)?;
+        progress.add(1);
         ended.expect_success(&format!("viewer {}", arguments.join(" ")))
     };
     viewer(&[], &[])?;
@@ -93,10 +82,11 @@ fn draw(workspace: &Workspace, programs: &Programs, timelines: &[PathBuf]) -> Re
     let report = format!("{FOLDER}/report.html");
     viewer(&["report"], &["-o", &report])?;
     let comparison = viewer(&["compare"], &[])?.stdout;
-    step.done("");
+    progress.done("");
     Ok(comparison)
 }
 
+/// The files of a folder and their sizes in bytes.
 fn listing(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut files = entries

@@ -1,5 +1,5 @@
-//! What the tests take from others at test time, so that nothing of it need be committed: the tests of glibc's malloc,
-//! and Debian's build of jemalloc to hold against. Into `target/foreign/`, once.
+//! What the tests need of other projects: the tests of glibc's malloc, and Debian's build of jemalloc to compare with.
+//! Both are fetched once, into `target/foreign/`, so that none of it is committed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::debian;
 use crate::workspace::Workspace;
 
-const BY_HAND: &str = "the tests that need it say that they were skipped";
+const NEXT_STEP: &str = "the tests that need it say that they were skipped";
 
 /// The command `cargo xtask foreign`.
 ///
@@ -24,7 +24,7 @@ pub fn fetch(workspace: &Workspace) -> Result<()> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let fresh = scratch.path().join("fresh");
     fs::create_dir_all(&fresh).context("cannot make a folder")?;
-    let source = debian::unpack("glibc-source", scratch.path(), BY_HAND)?.join("usr/src/glibc");
+    let source = debian::unpack("glibc-source", scratch.path(), NEXT_STEP)?.join("usr/src/glibc");
     let archive = entry(&source, "glibc-", ".tar.xz").context("glibc-source has no glibc-VERSION.tar.xz")?;
     let name = archive.file_name().unwrap_or_default().to_string_lossy().replace(".tar.xz", "/malloc");
     let mut tar = Command::new("tar");
@@ -34,7 +34,7 @@ pub fn fetch(workspace: &Workspace) -> Result<()> {
         "tar could not unpack {} (it needs xz)",
         archive.display()
     );
-    let libraries = debian::unpack("libjemalloc2", scratch.path(), BY_HAND)?.join("usr/lib");
+    let libraries = debian::unpack("libjemalloc2", scratch.path(), NEXT_STEP)?.join("usr/lib");
     let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
     let library = libraries.join(machine).join("libjemalloc.so.2");
     fs::copy(&library, fresh.join("libjemalloc.so.2")).with_context(|| format!("no {}", library.display()))?;
@@ -55,7 +55,7 @@ fn glibc(folder: &Path) -> Option<PathBuf> {
     entry(folder, "glibc-", "").map(|found| found.join("malloc")).filter(|found| found.join("tst-malloc.c").is_file())
 }
 
-/// What lies in `folder` under a name of that beginning and end.
+/// The last entry of `folder`, by name, whose name begins with `start` and ends with `end`.
 fn entry(folder: &Path, start: &str, end: &str) -> Option<PathBuf> {
     let names = fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.filter(|name| name.starts_with(start) && name.ends_with(end)).max().map(|name| folder.join(name))

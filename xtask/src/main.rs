@@ -1,52 +1,62 @@
 //! `cargo xtask COMMAND`: everything that a fresh checkout needs, from finding libtorch to the first report.
 //!
-//! The modules stand in the order in which a new machine meets them: what is missing (`prerequisite`), libtorch, data,
-//! then the commands that build and run (`demo`, `gate`, `test`, `bench`). Exit codes: 0 fine, 1 a check failed, 2 the
-//! command could not do its work.
+//! The modules stand on floors; each uses only modules of the floors above it in this list:
+//!
+//! ```text
+//! outcome, user_error, progress        how commands end, what they tell the user
+//! prerequisite, checksum               what the machine must have, what files must be
+//! workspace, child                     the checkout and its cargo; other programs
+//! programs                             what cargo has built
+//! libtorch, debian                     what is fetched: libtorch, packages of Debian
+//! foreign, data                        what the tests and the trainer get from packages
+//! callgrind, trainer_compare           runs of the programs that were built
+//! demo, gate, suite, bench             the commands that build and run
+//! cli                                  what can be typed
+//! ```
+//!
+//! Exit codes: 0 fine, 1 a check failed, 2 the command could not do its work.
+#![forbid(unsafe_code)]
 
-mod cli;
+mod outcome;
 mod progress;
-mod trouble;
-mod workspace;
-
-mod prerequisite;
+mod user_error;
 
 mod checksum;
-mod libtorch;
+mod prerequisite;
+
+mod child;
+mod workspace;
+
+mod programs;
 
 mod debian;
-mod foreign;
+mod libtorch;
 
 mod data;
+mod foreign;
 
 mod callgrind;
-mod child;
-mod trainer_run;
+mod trainer_compare;
 
 mod bench;
 mod demo;
 mod gate;
 mod suite;
 
+mod cli;
+
 use std::process::ExitCode;
 
 use clap::Parser;
 
-/// How a command ended when it could do its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All is as it should be: exit code 0.
-    Fine,
-    /// A test or a gate said no: exit code 1.
-    CheckFailed,
-}
+use crate::outcome::Outcome;
 
 fn main() -> ExitCode {
     match cli::run(cli::Cli::parse()) {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("{}", trouble::told(&error));
+            eprintln!("{}", user_error::full_message(&error));
             ExitCode::from(2)
         }
     }

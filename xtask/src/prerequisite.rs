@@ -1,13 +1,13 @@
-//! What must be on the machine before anything is built, each named with how to get it.
+//! The programs that building and fetching need; a missing one is named with the way to get it.
 //!
-//! Asked before the long download, so that nobody waits for half a gigabyte to learn that a compiler is missing.
+//! They are looked for before the long download, so that nobody waits for half a gigabyte to learn that a compiler is missing.
 
 use std::env;
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use crate::trouble::Trouble;
+use crate::user_error::UserError;
 
 /// A program that building needs.
 struct Tool {
@@ -34,23 +34,23 @@ const CXX: [&str; 3] = ["c++", "g++", "clang++"];
 const SYSTEMS: [(&str, &str); 3] =
     [("Debian or Ubuntu", "sudo apt-get install"), ("Fedora", "sudo dnf install"), ("Arch", "sudo pacman -S")];
 
-/// Says which tools for building are missing, all of them at once.
+/// Checks that the tools for building are there; the error names all that are missing.
 pub fn for_building() -> Result<()> {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    missing(&answers, &variable).map_or(Ok(()), |trouble| Err(trouble.into()))
+    missing(&runs, &variable).map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Python 3 with pip: only needed when libtorch must be fetched.
+/// Checks that Python 3 with pip is there, which is only needed when libtorch must be fetched.
 pub fn for_fetching() -> Result<()> {
-    if !answers("python3") {
+    if !runs("python3") {
         let next = "on Debian or Ubuntu `sudo apt-get install python3 python3-pip`, on Fedora `sudo dnf install \
                     python3-pip`; or set LIBTORCH to a libtorch of the right version";
-        return Err(Trouble::new("no Python 3 found (tried python3): libtorch is fetched with its pip", next).into());
+        return Err(UserError::new("no Python 3 found (tried python3): libtorch is fetched with its pip", next).into());
     }
-    if !quiet(Command::new("python3").args(["-m", "pip", "--version"])) {
+    if !succeeds(Command::new("python3").args(["-m", "pip", "--version"])) {
         let next = "on Debian or Ubuntu `sudo apt-get install python3-pip`, elsewhere `python3 -m ensurepip --user`; or \
                     set LIBTORCH to a libtorch of the right version";
-        return Err(Trouble::new("python3 has no pip (`python3 -m pip --version` failed)", next).into());
+        return Err(UserError::new("python3 has no pip (`python3 -m pip --version` failed)", next).into());
     }
     Ok(())
 }
@@ -60,21 +60,21 @@ pub fn unusual_cxx() -> Option<&'static str> {
     if env::var_os("CXX").is_some() {
         return None;
     }
-    CXX.into_iter().find(|name| answers(name)).filter(|name| *name != "c++")
+    CXX.into_iter().find(|name| runs(name)).filter(|name| *name != "c++")
 }
 
 /// The tools that are missing, if any.
-fn missing(answers: &dyn Fn(&str) -> bool, variable: &dyn Fn(&str) -> Option<String>) -> Option<Trouble> {
+fn missing(runs: &dyn Fn(&str) -> bool, variable: &dyn Fn(&str) -> Option<String>) -> Option<UserError> {
     let (mut what, mut next, mut install) = (Vec::new(), Vec::new(), Vec::new());
     for tool in TOOLS {
         if let Some((name, value)) = tool.variable.and_then(|name| variable(name).map(|value| (name, value))) {
             // A value such as `ccache g++` names its program first.
             let program = value.split_whitespace().next().unwrap_or_default();
-            if !answers(program) {
+            if !runs(program) {
                 what.push(format!("{name} is set to {value:?}, and that does not run (tried `{program} --version`)"));
                 next.push(format!("correct or unset {name}"));
             }
-        } else if !tool.names.iter().any(|name| answers(name)) {
+        } else if !tool.names.iter().any(|name| runs(name)) {
             what.push(format!("no {} found (tried {})", tool.what, tool.names.join(", ")));
             install.push(tool.packages);
         }
@@ -82,7 +82,7 @@ fn missing(answers: &dyn Fn(&str) -> bool, variable: &dyn Fn(&str) -> Option<Str
     if !install.is_empty() {
         next.push(how_to_install(&install));
     }
-    (!what.is_empty()).then(|| Trouble::new(what.join("\n    "), next.join("; ")))
+    (!what.is_empty()).then(|| UserError::new(what.join("\n    "), next.join("; ")))
 }
 
 /// One line for each system: "on Debian or Ubuntu `sudo apt-get install g++ make`, on ..."
@@ -95,12 +95,13 @@ fn how_to_install(packages: &[[&'static str; 3]]) -> String {
     ways.collect::<Vec<_>>().join(", ")
 }
 
-fn answers(program: &str) -> bool {
-    quiet(Command::new(program).arg("--version"))
+/// Whether `program --version` runs.
+fn runs(program: &str) -> bool {
+    succeeds(Command::new(program).arg("--version"))
 }
 
-/// Whether the command runs and ends well; its output is nobody's business.
-pub fn quiet(command: &mut Command) -> bool {
+/// Whether the command can be run and ends with success. Its output is thrown away.
+pub fn succeeds(command: &mut Command) -> bool {
     let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn a_missing_compiler_is_named_with_how_to_get_it() {
         let found = missing(&|name| ["cc", "make"].contains(&name), &|_| None);
-        assert_eq!(found, Some(Trouble::new("no C++ compiler found (tried c++, g++, clang++)", INSTALL_CXX)));
+        assert_eq!(found, Some(UserError::new("no C++ compiler found (tried c++, g++, clang++)", INSTALL_CXX)));
     }
 
     #[test]
@@ -141,6 +142,6 @@ mod tests {
     fn a_wrong_cxx_is_not_papered_over_by_another_compiler() {
         let variable = |name: &str| (name == "CXX").then(|| "icpc -v".to_owned());
         let what = "CXX is set to \"icpc -v\", and that does not run (tried `icpc --version`)";
-        assert_eq!(missing(&|name| name != "icpc", &variable), Some(Trouble::new(what, "correct or unset CXX")));
+        assert_eq!(missing(&|name| name != "icpc", &variable), Some(UserError::new(what, "correct or unset CXX")));
     }
 }

@@ -6,26 +6,27 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a plain log hears that a long step is still alive.
-const PLAIN_EVERY: Duration = Duration::from_secs(10);
+/// How often a long step prints a line where stderr is no terminal.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A step that takes seconds. Say `done` when it is; a step that is dropped before leaves no bar behind.
-pub struct Step {
+/// Shows a step of work that takes seconds. Call `done` at its end; one that is dropped earlier leaves no bar behind.
+pub struct Progress {
     name: String,
     started: Instant,
-    said: Cell<Instant>,
+    /// When the last plain line was printed.
+    last_line: Cell<Instant>,
     plain: bool,
     bar: ProgressBar,
 }
 
-impl Step {
+impl Progress {
     /// A step with a known number of bytes.
     pub fn bytes(name: impl Into<String>, total: u64) -> Self {
         let style = "{prefix} {bar:30} {bytes} of {total_bytes} ({bytes_per_sec}, {eta} left) {wide_msg}";
         Self::start(name.into(), ProgressBar::new(total), style)
     }
 
-    /// A step whose length nobody knows: elapsed time and the latest word from the work.
+    /// A step of unknown length: shows the elapsed time and the latest message of the work.
     pub fn open(name: impl Into<String>) -> Self {
         Self::start(name.into(), ProgressBar::new_spinner(), "{spinner} {prefix} {elapsed} {wide_msg}")
     }
@@ -46,31 +47,32 @@ impl Step {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
         let now = Instant::now();
-        Self { name, started: now, said: Cell::new(now), plain, bar }
+        Self { name, started: now, last_line: Cell::new(now), plain, bar }
     }
 
-    /// How far it is.
+    /// Sets how many bytes or parts are done.
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
         if let Some(total) = self.bar.length() {
-            self.speak(|| format!("{} %", position * 100 / total.max(1)));
+            self.print_plain(|| format!("{} %", position * 100 / total.max(1)));
         }
     }
 
-    /// One more part or so many more bytes are through.
+    /// Adds to the bytes or parts that are done.
     pub fn add(&self, count: u64) {
         self.at(self.bar.position() + count);
     }
 
-    /// The latest word from the work.
+    /// Shows the latest message of the work.
     pub fn note(&self, message: &str) {
         self.bar.set_message(message.to_owned());
-        self.speak(|| message.to_owned());
+        self.print_plain(|| message.to_owned());
     }
 
-    fn speak(&self, message: impl FnOnce() -> String) {
-        if self.plain && self.said.get().elapsed() >= PLAIN_EVERY {
-            self.said.set(Instant::now());
+    /// Prints a line where stderr is no terminal, unless one was printed a short time ago.
+    fn print_plain(&self, message: impl FnOnce() -> String) {
+        if self.plain && self.last_line.get().elapsed() >= PLAIN_INTERVAL {
+            self.last_line.set(Instant::now());
             eprintln!("{} ... {} ({:.0} s)", self.name, message(), self.started.elapsed().as_secs_f64());
         }
     }
@@ -84,7 +86,7 @@ impl Step {
     }
 }
 
-impl Drop for Step {
+impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

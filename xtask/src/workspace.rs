@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 
 use crate::prerequisite;
 
-/// Variables by which a user steers torch-sys past the libtorch that was laid out; a build of ours must not see them.
-const STEERS_TORCH_SYS: [&str; 4] = ["LIBTORCH_USE_PYTORCH", "LIBTORCH_INCLUDE", "LIBTORCH_LIB", "LIBTORCH_STATIC"];
+/// Variables that make torch-sys use another libtorch than the one in `.libtorch/`; they are removed for our builds.
+const TORCH_SYS_SETTINGS: [&str; 4] = ["LIBTORCH_USE_PYTORCH", "LIBTORCH_INCLUDE", "LIBTORCH_LIB", "LIBTORCH_STATIC"];
 
 /// The checkout.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The checkout that this program belongs to: cargo says it, and the path at build time stands in.
+    /// The checkout that this program belongs to. Cargo names it in a variable; without cargo it is the path at build time.
     pub fn find() -> Result<Self> {
         let package =
             env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -52,7 +52,7 @@ impl Workspace {
     pub fn cargo(&self) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
         cargo.current_dir(&self.root).env("LIBTORCH", self.libtorch());
-        for name in STEERS_TORCH_SYS {
+        for name in TORCH_SYS_SETTINGS {
             cargo.env_remove(name);
         }
         // `cargo run` describes the xtask package to us in these; a nested build script would take it for its own.

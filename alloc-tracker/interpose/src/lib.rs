@@ -1,24 +1,29 @@
-//! The C malloc family, answered by `alloc-tracker`. Name this crate in `main.rs` and every C and C++ allocation of the
+//! The C malloc family, served by `alloc-tracker`. Name this crate in `main.rs`, and every C and C++ allocation of the
 //! process is tracked as well:
 //!
-//! ```ignore
+//! ```no_run
 //! use alloc_interpose as _;
+//!
+//! #[global_allocator]
+//! static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+//!
+//! fn main() {}
 //! ```
 //!
-//! The functions are exported from the executable, where the dynamic loader looks first, so that the calls of every
-//! shared library arrive here. They are pinned (`FAMILY`), because rustc may drop an archive member that only
-//! interposes (rust-lang/rust#57287), and the tracker proves at run time where each library's calls really go
-//! (`alloc_tracker::interposition`). Linux only: on macOS the two-level namespace of dyld keeps libraries on their own
-//! malloc.
+//! The executable exports the functions. The dynamic loader looks there first, so the calls of every shared library
+//! arrive here. The table `FAMILY` keeps the functions in the executable, because rustc may drop an archive member that
+//! nothing else refers to (rust-lang/rust#57287). At run time the tracker checks where the calls of each library really
+//! go (`alloc_tracker::interposition`). This works on Linux only: on macOS, dyld's two-level namespace keeps each
+//! library on its own malloc.
 
 use std::ffi::{c_int, c_void};
 
-use alloc_tracker::door::c;
+use alloc_tracker::malloc_family as c;
 
-/// A table of function addresses; shareable because nobody reads it.
+/// A table of function addresses, which is never read.
 struct Pinned(#[allow(dead_code, reason = "it is there to be linked")] [*const (); 14]);
 
-// SAFETY: the addresses are of functions and are never used.
+// SAFETY: the table is never written, and its addresses are those of functions and are never used.
 unsafe impl Sync for Pinned {}
 
 /// Keeps the linker from dropping the functions below.

@@ -1,15 +1,13 @@
-//! The C door: what the malloc family of `alloc-interpose` calls. Semantics as glibc's manual and POSIX have them.
+//! The C door: the functions that the malloc family of `alloc-interpose` calls. They behave as glibc's manual and POSIX
+//! say.
 use std::ffi::c_int;
 use std::ptr;
 
-use super::{backend, cold, hot, resize};
-use crate::mode::{Mode, mode};
+use super::{cold, hot, resize, tagged};
+use crate::backend;
+use crate::settings::{Mode, mode};
+use crate::sys::{page_bytes, preserving_errno, set_errno};
 use crate::tag::block;
-
-fn set_errno(code: c_int) {
-    // SAFETY: __errno_location returns the calling thread's own errno, valid for the thread's life.
-    unsafe { *libc::__errno_location() = code };
-}
 
 /// `malloc(3)`.
 #[inline]
@@ -23,7 +21,7 @@ pub fn calloc(count: usize, size: usize) -> *mut u8 {
     hot::allocate_zeroed::<false>(count, size)
 }
 
-/// `realloc(3)`, with glibc's answer to a size of 0: the block is freed and the result is null.
+/// `realloc(3)`. For a size of 0 it does what glibc does: it frees the block and returns null.
 ///
 /// # Safety
 /// `block` is null or a live block that the caller may free.
@@ -32,7 +30,7 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
     if block.is_null() {
         return malloc(size);
     }
-    // SAFETY: as the caller promises; the size is not 0 where `resize` is called.
+    // SAFETY: the caller may free the block; the size is not 0 where the two functions of `resize` are called.
     unsafe {
         if size == 0 {
             hot::release(block);
@@ -70,18 +68,16 @@ pub unsafe fn free(block: *mut u8) {
     unsafe { hot::release(block) }
 }
 
-/// An aligned block; `None` when the alignment is no power of two, null when there is no memory, and then with
-/// whatever errno the kernel left.
+/// Allocates an aligned block. `None` when the alignment is not a power of two. Null when there is no memory; errno is
+/// then whatever the kernel left there.
 fn aligned(alignment: usize, size: usize) -> Option<*mut u8> {
     if !alignment.is_power_of_two() {
         return None;
     }
-    let block = backend::aligned(alignment, size, false);
-    cold::count(block, size);
-    Some(block)
+    Some(cold::allocate_aligned(alignment, size, false))
 }
 
-/// `posix_memalign(3)`: the code is returned, errno stays, and `*result` is left alone on an error.
+/// `posix_memalign(3)`: returns an error's code and leaves errno alone. On an error `*result` stays as it was.
 ///
 /// # Safety
 /// `result` must be valid for writing a pointer.
@@ -90,24 +86,19 @@ pub unsafe fn posix_memalign(result: *mut *mut u8, alignment: usize, size: usize
     if !alignment.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
-    // SAFETY: __errno_location returns the calling thread's own errno, valid for the thread's life.
-    let errno = unsafe { *libc::__errno_location() };
-    match aligned(alignment, size) {
+    // When the kernel refuses memory, it sets errno.
+    match preserving_errno(|| aligned(alignment, size)) {
         None => libc::EINVAL,
-        Some(block) if block.is_null() => {
-            // The kernel's refusal left its own.
-            set_errno(errno);
-            libc::ENOMEM
-        }
+        Some(block) if block.is_null() => libc::ENOMEM,
         Some(block) => {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that `result` may be written.
             unsafe { *result = block };
             0
         }
     }
 }
 
-/// `aligned_alloc(3)`: as glibc, a size that is no multiple of the alignment is accepted.
+/// `aligned_alloc(3)`. As in glibc, the size need not be a multiple of the alignment.
 pub fn aligned_alloc(alignment: usize, size: usize) -> *mut u8 {
     match aligned(alignment, size) {
         None => {
@@ -123,7 +114,7 @@ pub fn aligned_alloc(alignment: usize, size: usize) -> *mut u8 {
     }
 }
 
-/// `memalign(3)`: as glibc, an alignment that is no power of two is rounded up to one.
+/// `memalign(3)`. As in glibc, an alignment that is not a power of two is rounded up to one.
 pub fn memalign(alignment: usize, size: usize) -> *mut u8 {
     match alignment.checked_next_power_of_two() {
         Some(alignment) => aligned_alloc(alignment, size),
@@ -134,17 +125,12 @@ pub fn memalign(alignment: usize, size: usize) -> *mut u8 {
     }
 }
 
-fn page_bytes() -> usize {
-    // SAFETY: sysconf only reads a number.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
-}
-
-/// `valloc(3)`: aligned to a page.
+/// `valloc(3)`: a block that is aligned to a page.
 pub fn valloc(size: usize) -> *mut u8 {
     aligned_alloc(page_bytes(), size)
 }
 
-/// `pvalloc(3)`: whole pages.
+/// `pvalloc(3)`: a block of whole pages, aligned to a page.
 pub fn pvalloc(size: usize) -> *mut u8 {
     let page = page_bytes();
     match size.max(1).checked_next_multiple_of(page) {
@@ -164,9 +150,10 @@ pub unsafe fn malloc_usable_size(block: *mut u8) -> usize {
     if block.is_null() {
         return 0;
     }
-    if mode() != Mode::Off && block::find(block.addr()).is_none() && !cold::untagged(block) {
+    if mode() != Mode::Off && block::find(block.addr()).is_none() && !tagged::is_untagged(block) {
         return 0;
     }
-    // SAFETY: the block is live and the backend's.
-    unsafe { backend::really_usable(block) }
+    // SAFETY: the caller promises a live block. It has a tag, or `is_untagged` says that it is the backend's, or with
+    // tracking off every block is.
+    unsafe { backend::usable_by_backend(block) }
 }

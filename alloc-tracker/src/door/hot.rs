@@ -1,202 +1,214 @@
-//! The way of nearly every allocation: a small block on a thread whose lane is open. Everything else branches off at the
-//! first comparison that tells, into functions that are `extern "C"`: they do not unwind, so that nothing has to be kept
-//! over them.
-use super::cold;
-use super::jemalloc as backend;
-use crate::ledger::lane::{self, Lane};
-use crate::ledger::pool;
+//! The hot path, which nearly every allocation and free takes: a small block, on a thread whose lane is open. Every
+//! other block leaves this path at the first comparison that recognises it, by a call of a function that is `extern
+//! "C"`. Such a function does not unwind, so that the compiler keeps no register over the call.
+use super::{cold, count};
+use crate::backend::jemalloc;
+use crate::ledger::{self, Lane};
 use crate::tag::block::{self, Tag};
-use crate::tag::class::{self, SMALL_MAX};
-use crate::tag::shadow::{self, FINE, TINY};
+use crate::tag::class;
+use crate::tag::shadow::{self, TINY};
 use crate::tag::tiny;
+use crate::tag::word::{self, FINE, SMALL_MAX};
 
-/// The layer of the tags of plain blocks of which `amount` is [`class::amount_of_class`]. (Of a layer the lowest six bits
-/// count.) `SIZED`: whether the blocks' frees will tell their size, as those through Rust's door do.
+/// The layer in which the tag of a plain block stands, from the block's [`class::amount_of_class`]. (Only the lowest
+/// six bits of a layer are read.) `SIZED`: whether the block's free will tell its size, as a free through Rust's door
+/// does.
 #[inline(always)]
-pub fn layer<const SIZED: bool>(amount: u64) -> u32 {
+fn layer<const SIZED: bool>(amount: u64) -> u32 {
     if SIZED { amount as u32 } else { FINE }
 }
 
 /// Allocates `size` bytes at the backend's natural alignment. Null and ENOMEM when there is no memory.
 #[inline(always)]
 pub fn allocate<const SIZED: bool>(size: usize) -> *mut u8 {
-    if !pool::lane().takes(size) {
-        return allocate_unlike(size);
+    if !ledger::lane().takes(size) {
+        return allocate_other(size);
     }
-    let block = backend::malloc(size);
-    // The lane is looked up again, which is cheaper than to keep it over the call.
-    count_plain::<SIZED>(pool::lane(), block, size)
+    let block = jemalloc::malloc(size);
+    // The lane is looked up again, which is cheaper than keeping its address over the call.
+    count_plain::<SIZED>(ledger::lane(), block, size)
 }
 
-/// Tags and counts a fresh block of a size that `lane` takes, and gives it back.
+/// Tags and counts a new block of a size that `lane` takes, and returns it.
 #[inline(always)]
 fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the lane takes no size above SMALL_MAX.
     let amount = unsafe { class::amount_of_class(size) };
-    // SAFETY: the block's address is one that the kernel gave. Null, when there is no memory, has no place.
-    let place = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount)) };
-    let Some(place) = place else { return count_first(block, size) };
-    place.store_plain(lane.tag(), size);
+    // SAFETY: the backend's blocks lie where the kernel maps memory for programs, below 2^48. Null (when there is no
+    // memory) lies there too, in a chunk that is not mapped.
+    let entries = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount)) };
+    let Some(entries) = entries else { return count_first(block, size) };
+    entries.store_plain(lane.tag(), size);
     if lane.add_allocated(amount + size as u64) {
-        return gather_and_give(block);
+        return empty_lane_and_return(block);
     }
     block
 }
 
-/// The first block in its part of the address space, or none.
+/// Tags and counts a new block whose entries are not mapped yet, or whose tiny tag has no number yet, and returns it.
+/// Null is no block.
 #[cold]
 #[inline(never)]
 extern "C" fn count_first(block: *mut u8, size: usize) -> *mut u8 {
-    cold::count(block, size);
+    count::allocated(block, size);
     block
 }
 
+/// Empties the calling thread's lane, and returns `block`.
 #[cold]
 #[inline(never)]
-extern "C" fn gather_and_give(block: *mut u8) -> *mut u8 {
-    pool::gather();
+extern "C" fn empty_lane_and_return(block: *mut u8) -> *mut u8 {
+    ledger::empty_lane();
     block
 }
 
 /// [`allocate`] for tiny blocks, large ones, and threads whose lane is closed.
 #[inline(never)]
-extern "C" fn allocate_unlike(size: usize) -> *mut u8 {
-    if size > 16 || !pool::lane().is_open() {
+extern "C" fn allocate_other(size: usize) -> *mut u8 {
+    if size > 16 || !ledger::lane().is_open() {
         return cold::allocate(size);
     }
-    let block = backend::malloc(size);
-    let lane = pool::lane();
+    let block = jemalloc::malloc(size);
+    let lane = ledger::lane();
     let Some(tag) = lane.tiny_tag(size) else { return count_first(block, size) };
-    // SAFETY: the block's address is one that the kernel gave. Null, when there is no memory, has no place.
-    let Some(place) = (unsafe { shadow::find_fine(block.addr()) }) else { return count_first(block, size) };
-    place.store(0, TINY | tag);
-    // SAFETY: the size is at most 16.
+    // SAFETY: as in `count_plain`.
+    let Some(entries) = (unsafe { shadow::find_fine(block.addr()) }) else { return count_first(block, size) };
+    entries.store(0, TINY | tag);
+    // SAFETY: the size is at most 16, and so at most SMALL_MAX.
     if lane.add_allocated(unsafe { class::amount_of_class(size) } + size as u64) {
-        return gather_and_give(block);
+        return empty_lane_and_return(block);
     }
     block
 }
 
-/// [`allocate`], zeroed, for `count` times `size` bytes; pages of a large block that nobody has touched stay untouched.
+/// [`allocate`] for `count` times `size` bytes, zeroed. The backend does the zeroing, so that fresh pages of a large
+/// block stay untouched.
 #[inline]
 pub fn allocate_zeroed<const SIZED: bool>(count: usize, size: usize) -> *mut u8 {
-    if !pool::lane().is_open() {
+    if !ledger::lane().is_open() {
         return cold::allocate_zeroed(count, size);
     }
-    let block = backend::calloc(count, size);
-    // Where the product overflows, the block is null and nothing is counted.
+    let block = jemalloc::calloc(count, size);
+    // If the product overflows, the block is null and nothing is counted.
     let bytes = count.wrapping_mul(size);
-    let lane = pool::lane();
+    let lane = ledger::lane();
     if lane.takes(bytes) { count_plain::<SIZED>(lane, block, bytes) } else { count_first(block, bytes) }
 }
 
-/// Frees a block of whatever origin, or nothing for null.
+/// Frees a block of any origin, or does nothing for null.
 ///
 /// # Safety
 /// `block` is null or a live block that the caller may free.
 #[inline(always)]
 pub unsafe fn release(block: *mut u8) {
-    let lane = pool::lane();
-    // SAFETY: the block's address is one that the kernel gave; null has no place.
-    if let Some(place) = unsafe { shadow::find_plain(block.addr(), FINE) }
-        && lane.frees(place.load(0))
+    let lane = ledger::lane();
+    // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48; so does null.
+    if let Some(entries) = unsafe { shadow::find_plain(block.addr(), FINE) }
+        && lane.frees(entries.load(0))
     {
-        let size = usize::from(place.load(1));
-        place.clear_plain();
+        let size = usize::from(entries.load(1));
+        entries.clear_plain();
         // SAFETY: the request of a plain block is at most SMALL_MAX.
         let amount = unsafe { class::amount_of_class(size) } + size as u64;
-        // SAFETY: the caller may free the block; it is no longer tagged, and its frees are gathered.
+        // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
         return unsafe { count_and_free(lane, block, amount, size) };
     }
     // SAFETY: as the caller promises.
-    unsafe { release_unlike(block) }
+    unsafe { release_other(block) }
 }
 
-/// [`release`] for a block of which the requested size is known.
+/// [`release`] for a block whose requested size is known.
 ///
 /// # Safety
-/// As for [`release`]; `size` must be what was asked for.
+/// As for [`release`]; `size` must be the requested bytes of the block.
 #[inline(always)]
 pub unsafe fn release_sized(block: *mut u8, size: usize) {
-    // Tiny blocks branch off here, by what is known at once: where sizes are hard to predict, it costs much to find out
-    // from a tag that has to be waited for.
+    // Tiny blocks leave the path here because of their size, which is known at once. Their tag would tell as well, but
+    // it has to be loaded first, and a branch on it that is mispredicted costs much.
     // SAFETY: as the caller promises.
-    unsafe { if (17..=SMALL_MAX).contains(&size) { release_plain(block, size) } else { release_unlike(block) } }
+    unsafe { if (17..=SMALL_MAX).contains(&size) { release_plain(block, size) } else { release_other(block) } }
 }
 
-/// [`release_sized`] for 17 to [`SMALL_MAX`] bytes.
+/// [`release_sized`] for sizes of 17 to [`SMALL_MAX`] bytes.
 ///
 /// # Safety
 /// As for [`release_sized`].
-// Not inlined: what is inlined into a program's loops over its data keeps the processor from reading ahead in them. (A
-// tree of 160,000 JSON records was dropped 20 % slower.)
+// This is not inlined: inlined into a program's loop over its data, it keeps the processor from reading ahead in that
+// loop. (Dropping a tree of 160,000 JSON records took 20 % longer.)
 #[inline(never)]
 unsafe extern "C" fn release_plain(block: *mut u8, size: usize) {
-    let lane = pool::lane();
-    // SAFETY: the size is at most SMALL_MAX.
+    let lane = ledger::lane();
+    // SAFETY: the caller promises a size of at most SMALL_MAX.
     let amount = unsafe { class::amount_of_class(size) };
-    // SAFETY: the block's address is one that the kernel gave.
-    if let Some(place) = unsafe { shadow::find_plain(block.addr(), layer::<true>(amount)) }
-        && lane.frees(place.load(0))
+    // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48.
+    if let Some(entries) = unsafe { shadow::find_plain(block.addr(), layer::<true>(amount)) }
+        && lane.frees(entries.load(0))
     {
-        debug_assert_eq!(usize::from(place.load(1)), size, "a free with a size that was not asked for");
-        place.clear_plain();
-        // That the size does not come from the tag spares the backend the wait for it.
-        // SAFETY: the caller may free the block; it is no longer tagged, and its frees are gathered.
+        debug_assert_eq!(usize::from(entries.load(1)), size, "a free with a size that was not requested");
+        entries.clear_plain();
+        // The backend gets the size from the caller and not from the tag, so that it need not wait for the tag to be
+        // loaded.
+        // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
         return unsafe { count_and_free(lane, block, amount + size as u64, size) };
     }
     // SAFETY: as the caller promises.
-    unsafe { release_unlike(block) }
+    unsafe { release_other(block) }
 }
 
+/// Counts a free and frees the block. `amount` is what the block added to a count word when it was allocated.
+///
 /// # Safety
-/// The caller may free `block`, which came from `malloc` with a size of the class of `size`; it is no longer tagged, and of
-/// the scope whose frees `lane` gathers.
+/// The caller may free `block`, which came from `malloc` with a size of the class of `size`. Its tag is cleared, and
+/// `lane` counts the frees of its scope.
 #[inline(always)]
 unsafe fn count_and_free(lane: &Lane, block: *mut u8, amount: u64, size: usize) {
     if lane.add_freed(amount) {
         // SAFETY: as the caller promises.
-        return unsafe { gather_and_free(block, size) };
+        return unsafe { empty_lane_and_free(block, size) };
     }
     // SAFETY: as the caller promises.
-    unsafe { backend::free_sized(block, size) }
+    unsafe { jemalloc::free_sized(block, size) }
 }
 
+/// Empties the calling thread's lane, and frees the block.
+///
 /// # Safety
-/// As for [`backend::free_sized`].
+/// As for [`jemalloc::free_sized`].
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn gather_and_free(block: *mut u8, size: usize) {
-    pool::gather();
+unsafe extern "C" fn empty_lane_and_free(block: *mut u8, size: usize) {
+    ledger::empty_lane();
     // SAFETY: as the caller promises.
-    unsafe { backend::free_sized(block, size) }
+    unsafe { jemalloc::free_sized(block, size) }
 }
 
-/// [`release`] for tiny blocks, blocks of another scope than the last, and all others.
+/// [`release`] for tiny blocks, and for all blocks but plain ones of the scope whose frees the lane counts.
 ///
 /// # Safety
 /// As for [`release`].
 #[inline(never)]
-unsafe extern "C" fn release_unlike(block: *mut u8) {
-    let lane = pool::lane();
-    // Of all these, tiny blocks are by far the most common.
-    // SAFETY: the block's address is one that the kernel gave; null has no place.
-    if let Some(place) = unsafe { shadow::find_fine(block.addr()) }
-        && place.load(0) & TINY != 0
+unsafe extern "C" fn release_other(block: *mut u8) {
+    let lane = ledger::lane();
+    // Tiny blocks are by far the most frequent ones that come here.
+    // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48; so does null.
+    if let Some(entries) = unsafe { shadow::find_fine(block.addr()) }
+        && entries.load(0) & TINY != 0
     {
-        let tiny = tiny::pair(place.load(0));
+        let tiny = tiny::pair(entries.load(0));
         if lane.frees(tiny.scope + 1) {
-            place.store(0, 0);
-            // The usable size is one of the block's own class.
-            // SAFETY: the caller may free the block; it is no longer tagged, and its frees are gathered.
-            return unsafe { count_and_free(lane, block, lane::amount(tiny.usable, tiny.requested), tiny.usable) };
+            entries.store(0, 0);
+            // The block's usable size serves as a requested size of its class.
+            // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
+            return unsafe { count_and_free(lane, block, word::amount(tiny.usable, tiny.requested), tiny.usable) };
         }
     }
     // SAFETY: as the caller promises.
     unsafe { if lane.is_open() { release_of_another(block) } else { cold::release(block) } }
 }
 
-/// [`release`] for blocks of another scope than the last, or with their tag in another layer than most, and all others.
+/// [`release`] for blocks of another scope than the one whose frees the lane counts, for blocks whose tag is in another
+/// layer than the hot path looked at, and for all blocks that take the cold path. The lane now counts the frees of the
+/// block's scope, because further blocks of that scope are likely to be freed next.
 ///
 /// # Safety
 /// As for [`release`].
@@ -204,21 +216,22 @@ unsafe extern "C" fn release_unlike(block: *mut u8) {
 unsafe extern "C" fn release_of_another(block: *mut u8) {
     let found = block::find(block.addr());
     if let Some((_, tag @ (Tag::Tiny(_) | Tag::Plain(..)))) = found
-        && !pool::lane().frees(tag.scope() + 1)
+        && !ledger::lane().frees(tag.scope() + 1)
     {
-        pool::gather_frees_of(tag.scope());
+        ledger::gather_frees_of(tag.scope());
     }
-    let lane = pool::lane();
+    let lane = ledger::lane();
     match found {
-        Some((place, Tag::Plain(scope, size))) if lane.frees(scope + 1) => {
-            place.clear();
+        Some((entries, Tag::Plain(scope, size))) if lane.frees(scope + 1) => {
+            entries.clear();
             // SAFETY: the request of a plain block is at most SMALL_MAX.
             let amount = unsafe { class::amount_of_class(size) } + size as u64;
-            // SAFETY: the caller may free the block; it is no longer tagged, and its frees are gathered.
+            // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
             unsafe { count_and_free(lane, block, amount, size) }
         }
-        // SAFETY: as the caller promises; the tag is found once more, and the scope's frees are gathered now.
-        Some((_, Tag::Tiny(tiny))) if lane.frees(tiny.scope + 1) => unsafe { release_unlike(block) },
+        // The call finds the tag once more, and now the lane counts the frees of its scope.
+        // SAFETY: as the caller promises.
+        Some((_, Tag::Tiny(tiny))) if lane.frees(tiny.scope + 1) => unsafe { release_other(block) },
         // SAFETY: as the caller promises.
         _ => unsafe { cold::release(block) },
     }

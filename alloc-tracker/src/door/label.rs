@@ -1,28 +1,51 @@
-//! What others know of a block: that it will be a tensor's storage, what it is for, who owns it.
-use std::sync::atomic::Ordering;
-
+//! Questions about a block (who owns it, how large it is) and statements about it (its category: announced before the
+//! block is allocated, or attached as a label afterwards).
+use alloc_replay::{BlockSize, Event, NameId, Parts, ScopeId, TRACKER};
 use alloc_timeline::Category;
 
-use super::cold::{self, Tag, WIDE_MIN};
-use super::resize;
-use crate::event::{Event, Kind};
-use crate::ledger::slot::Slot;
-use crate::ledger::{pool, publish};
-use crate::mode::{Mode, mode};
-use crate::scope::as_tracker;
+use super::count::{self, Arrival};
+use super::tagged::{self, FOLLOWED_MIN, TaggedBlock};
+use crate::ledger::{self, Slot, publish};
+use crate::scope;
+use crate::settings::{Mode, mode};
 use crate::tag::block;
-use crate::tag::scope::{self, NameId, Parts, ScopeId, TRACKER};
-use crate::tag::shadow::Place;
 
-/// The tag of the live block that starts at `block`; `None` for addresses that no tracked block starts at.
-fn find(block: *const u8) -> Option<(Place, Tag)> {
+/// Why a block could not be labelled.
+///
+/// ```
+/// use alloc_tracker::{Category, hooks};
+///
+/// let mut weights = vec![0u8; 4096];
+/// let labelled = hooks::label(weights.as_mut_ptr(), Category::Parameter, None);
+/// assert_eq!(labelled, Err(hooks::LabelError::NotRecording), "no session has been started");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelError {
+    /// No session records, so the label would be lost.
+    #[error("no session is recording: start one before labelling")]
+    NotRecording,
+    /// No block of the program starts at the address. It may be one of a GPU's memory, or of an allocator that is not
+    /// tracked, or the tracker's own.
+    #[error("no tracked block of the program starts at this address")]
+    UnknownBlock,
+    /// The block has less than 64 bytes, too few to be followed by its address.
+    #[error("the block is smaller than 64 bytes, too small to be followed")]
+    TooSmall,
+    /// The kernel gives no memory for the tag of a block that is followed.
+    #[error("there is no memory for the block's tag")]
+    NoMemory,
+}
+
+/// The live block that starts at `block`; `None` when no tracked block starts there.
+fn find(block: *mut u8) -> Option<TaggedBlock> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    cold::find(block)
+    TaggedBlock::find(block)
 }
 
-/// The scope that allocated the block at `block`.
+/// The scope that owns the block at `block`; `None` when no tracked block starts there.
 pub fn owner(block: *const u8) -> Option<ScopeId> {
     if mode() == Mode::Off || block.is_null() {
         return None;
@@ -30,71 +53,79 @@ pub fn owner(block: *const u8) -> Option<ScopeId> {
     block::find(block.addr()).map(|(_, tag)| tag.scope())
 }
 
-/// Usable and requested bytes of the block at `block`.
-pub fn sizes(block: *const u8) -> Option<(usize, usize)> {
-    find(block).map(|(_, tag)| (tag.usable, tag.requested))
+/// The size of the block at `block`; `None` when no tracked block starts there.
+pub fn size(block: *const u8) -> Option<BlockSize> {
+    find(block.cast_mut()).map(|tagged| tagged.size)
 }
 
-/// Says that the next aligned block that this thread allocates is a tensor's storage, or takes that back.
-pub fn expect_storage(expected: bool) {
-    if let Some(slot) = pool::acquire() {
-        slot.storage.store(u32::from(expected), Ordering::Relaxed);
+/// Announces the category of the next block that this thread allocates on the cold path, as all blocks with a large
+/// alignment are. `None` takes the announcement back.
+pub fn announce(category: Option<Category>) {
+    if let Some(slot) = ledger::acquire() {
+        slot.announce(category);
     }
 }
 
-/// Says what the block at `block` is for, for its whole life; a block that was allocated in no layer becomes `layer`'s (0:
-/// nobody's). `false` when no recorder can take it in: the block is unknown, smaller than 64 bytes, or nobody records.
-pub fn label(block: *mut u8, category: Category, layer: NameId) -> bool {
+/// Labels the block at `block` with a category, for its whole life. If the block was allocated in no layer, it also
+/// becomes the layer `layer`'s; 0 stands for no layer.
+///
+/// # Errors
+/// When no session records, when no tracked block starts there, or when the block is too small to be followed.
+pub fn label(block: *mut u8, category: Category, layer: NameId) -> Result<(), LabelError> {
     if !publish::recording() {
-        return false;
+        return Err(LabelError::NotRecording);
     }
-    let Some((place, tag)) = find(block) else { return false };
-    let slot = pool::acquire();
-    if !tag.identified && !promote(slot, place, block, &tag) {
-        return false;
+    let tagged = find(block).ok_or(LabelError::UnknownBlock)?;
+    let slot = ledger::acquire();
+    if !tagged.followed {
+        follow(slot, &tagged)?;
     }
-    let number = Category::ALL.iter().position(|&known| known == category).unwrap_or_default();
-    let (a, b) = (block.addr() as u64, number as u64);
-    let parts = scope::parts(tag.scope);
-    let mut owner = tag.scope;
+    let parts = scope::parts(tagged.scope);
+    let mut owner = tagged.scope;
     if parts.layer == 0 && layer != 0 {
-        let intern = || scope::scope(Parts { layer, ..parts });
-        owner = slot.map_or_else(intern, |slot| as_tracker(slot, intern));
-        // Promoted or not, the tag is a wide one now.
-        if let Some((place, _)) = block::find(block.addr()) {
-            place.store_wide(owner, tag.requested, true);
+        owner = ledger::as_tracker(|| scope::scope(Parts { layer, ..parts }));
+        // The block is followed by now, so its tag is a wide one.
+        if let Some((entries, _)) = block::find(block.addr()) {
+            entries.store_wide(owner, tagged.size.requested as usize, true);
         }
     }
-    publish::emit(slot, Event { kind: Kind::Labelled, scope: owner, a, b, ..Event::default() })
+    let event = Event::Labelled { scope: owner, address: block.addr() as u64, category };
+    if ledger::emit(slot, &event) { Ok(()) } else { Err(LabelError::NotRecording) }
 }
 
-/// Moves a block from the small lane to those that the recorder knows by address.
-fn promote(slot: Option<&Slot>, place: Place, block: *mut u8, tag: &Tag) -> bool {
-    if tag.usable < WIDE_MIN || tag.scope == TRACKER {
-        return false;
+/// Makes the recorder follow a block that is counted in batches so far.
+fn follow(slot: Option<&Slot>, block: &TaggedBlock) -> Result<(), LabelError> {
+    let &TaggedBlock { address, scope, size, .. } = block;
+    if scope == TRACKER {
+        return Err(LabelError::UnknownBlock);
     }
-    let Some(wide) = cold::wide_place(block, tag.usable) else { return false };
-    if tag.ordered() {
-        // It is in order already; from now on the recorder knows it by its address, if it did not before.
-        let token = publish::token();
-        let (a, b, c) = (block.addr() as u64, tag.usable as u64, tag.requested as u64);
-        let taken = Event { kind: Kind::Taken, scope: tag.scope, a, b, c, e: token, ..Event::default() };
-        place.clear();
-        wide.store_wide(tag.scope, tag.requested, true);
-        return publish::emit(slot, taken) && publish::emit(slot, Event { kind: Kind::Put, ..taken });
+    if size.usable < FOLLOWED_MIN {
+        return Err(LabelError::TooSmall);
     }
-    if !cold::identify(slot, Kind::Adopted, block, tag.scope, [tag.usable, tag.requested], false) {
-        return false;
+    let entries = tagged::wide_entries(address, size.usable).ok_or(LabelError::NoMemory)?;
+    if block.is_ordered() {
+        // In exact mode the recorder knows the block by its address already, but a tag that is not wide does not say
+        // so.
+        let (token, address) = (publish::token(), address.addr() as u64);
+        block.entries.clear();
+        block.store_followed(entries);
+        let told = ledger::emit(slot, &Event::ResizeBegan { scope, address, size, token })
+            && ledger::emit(slot, &Event::ResizeEnded { address: Some(address), size, token });
+        return if told { Ok(()) } else { Err(LabelError::NotRecording) };
     }
-    place.clear();
-    wide.store_wide(tag.scope, tag.requested, true);
-    resize::leave_small_lane(slot, tag);
-    true
+    if !count::tell_of(slot, address, size, scope, Arrival::Adopted, None) {
+        return Err(LabelError::NotRecording);
+    }
+    block.entries.clear();
+    block.store_followed(entries);
+    // The block is no longer counted in batches.
+    ledger::add(slot, scope, &-alloc_replay::Counts::take_over(size));
+    Ok(())
 }
 
-/// The number of the outermost operator's call that runs on this thread; 0 when none does.
+/// Sets the number of the call of an outermost operator that runs on this thread; 0 when none runs.
 pub fn set_op_call(call: u64) {
-    if let Some(slot) = pool::acquire() {
-        slot.op_call.store(call, Ordering::Relaxed);
+    if let Some(slot) = ledger::acquire() {
+        slot.op_call.store(call, std::sync::atomic::Ordering::Relaxed);
     }
 }

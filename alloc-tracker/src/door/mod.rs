@@ -1,24 +1,26 @@
-//! The doors: where an allocation enters the tracker.
+//! The doors: where allocations enter the tracker.
 //!
 //! ```text
 //! Vec, Box --GlobalAlloc--> rust.rs --\
-//!                                      hot.rs (small blocks, a thread with a slot) ---------------> jemalloc.rs
-//! malloc, free, ... ------> c.rs -----/   \--> cold.rs (everything else), resize.rs (realloc) \     /
-//!                                              |                                              backend.rs
-//! Vec, Box --GlobalAlloc--> over.rs (an allocator of the program's own) ----------                    \
-//!                                                                                                  system.rs
+//!                                      hot.rs (small blocks, open lane) ------------------> jemalloc
+//! malloc, free, ... ------> c.rs -----/   \--> cold.rs (everything else), resize.rs (realloc) --> backend
+//! Vec, Box --GlobalAlloc--> over.rs (an allocator of the program's own) --> tagging, counting
 //! ```
 //!
-//! Both doors call the backend directly, so that no block is counted twice. Nothing here locks, unwinds or prints, and
-//! nothing allocates but the backend. A free is counted before the block goes back, and a realloc's old tag is taken
-//! before the block may move: after that its address can belong to another thread.
-pub(crate) mod backend;
+//! Below the doors, `tagged.rs` writes and finds tags, `count.rs` counts what is allocated and freed, and `label.rs`
+//! answers questions about blocks and attaches labels to them. All doors call the backend directly, so that no block is
+//! counted twice. Nothing here locks, unwinds or prints, and only the backend allocates. A free is counted before the
+//! block goes back to the backend, and a block's tag is cleared before a realloc may move the block: after that, its
+//! old address may belong to a block of another thread.
 pub mod c;
-pub(crate) mod cold;
-pub(crate) mod hot;
-pub(crate) mod jemalloc;
-pub(crate) mod label;
-pub(crate) mod over;
-pub(crate) mod resize;
-pub(crate) mod rust;
-mod system;
+mod cold;
+mod count;
+mod hot;
+pub mod label;
+mod over;
+mod resize;
+mod rust;
+mod tagged;
+
+pub use over::Over;
+pub use rust::Tracker;

@@ -1,13 +1,18 @@
-//! The Rust door over an allocator of the program's own choice.
+//! The Rust door over an allocator of the program's own.
 use std::alloc::{GlobalAlloc, Layout};
 
-use super::{backend, cold, resize};
-use crate::mode::{Mode, mode};
+use alloc_replay::BlockSize;
 
-/// The tracking allocator over any other: for programs whose allocations are all Rust's, which leave `alloc-interpose` out.
+use super::tagged::TaggedBlock;
+use super::{count, resize};
+use crate::backend;
+use crate::settings::{Mode, mode};
+
+/// The tracking allocator over any other allocator. It is for programs whose allocations all come from Rust code, and
+/// which therefore do not link `alloc-interpose`.
 ///
-/// A `GlobalAlloc` does not tell how much it set aside for a block: usable bytes are the requested ones here. Where
-/// `alloc-interpose` is linked all the same nothing is counted here, and no session starts.
+/// A `GlobalAlloc` does not say how many bytes it set aside for a block, so usable bytes are the requested bytes here.
+/// In a program that links `alloc-interpose` all the same, `Over` counts nothing, and no session starts.
 ///
 /// ```
 /// use std::alloc::System; // or mimalloc::MiMalloc, or your own
@@ -27,40 +32,52 @@ pub struct Over<A> {
 }
 
 impl<A> Over<A> {
-    /// The tracker over `inner`.
+    /// The tracking allocator over `inner`.
+    ///
+    /// ```
+    /// use std::alloc::System;
+    ///
+    /// #[global_allocator]
+    /// static ALLOC: alloc_tracker::Over<System> = alloc_tracker::Over::new(System);
+    /// # fn main() {}
+    /// ```
     pub const fn new(inner: A) -> Self {
         Over { inner }
     }
 }
 
-/// What `inner` is asked for: whole granules of 8 bytes, since the shadow map knows no two blocks in one.
+/// The layout that `inner` is asked for: whole pieces of 8 bytes, aligned to 8, because two blocks in one such piece
+/// would have the same entry in the shadow map.
 fn whole(layout: Layout) -> Layout {
     let bytes = layout.size().checked_next_multiple_of(8);
-    // A size that cannot be rounded cannot be had either.
+    // No allocator has so much memory that its size cannot be rounded up: `inner` will refuse the layout as it is.
     bytes.and_then(|bytes| Layout::from_size_align(bytes, layout.align().max(8)).ok()).unwrap_or(layout)
 }
 
 impl<A: GlobalAlloc> Over<A> {
-    /// Whether blocks are tagged and counted; the answer is the same for the process's whole life.
+    /// Whether blocks are tagged and counted. The answer is the same for the process's whole life.
     fn counts() -> bool {
-        backend::use_over(std::any::type_name::<A>) && mode() != Mode::Off
+        backend::inner::register(std::any::type_name::<A>) && mode() != Mode::Off
     }
 }
 
+/// Tags and counts a new block, unless it is null, and returns it.
 fn counted(block: *mut u8, requested: usize) -> *mut u8 {
-    cold::count_new(block, [requested; 2]);
+    let bytes = requested as u64;
+    count::allocated_sized(block, BlockSize { usable: bytes, requested: bytes });
     block
 }
 
-// SAFETY: blocks are `inner`'s, made, resized and freed with the same layout each time (`whole` of the caller's, or that
-// itself where nothing is counted); `inner` keeps a GlobalAlloc's promises; no method unwinds.
+// SAFETY: every block is `inner`'s, which keeps a GlobalAlloc's promises. A block is allocated, resized and freed with
+// the same layout: always `whole` of the caller's, or always the caller's own, since `counts` never changes its answer.
+// No method unwinds.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Over<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !Self::counts() {
-            // SAFETY: the caller's promise, passed on.
+            // SAFETY: the caller promises a layout whose size is not 0.
             return unsafe { self.inner.alloc(layout) };
         }
-        // SAFETY: the same: a size that is not 0 stays so when it is rounded.
+        // SAFETY: the caller promises a size that is not 0; rounded up it is not 0 either.
         counted(unsafe { self.inner.alloc(whole(layout)) }, layout.size())
     }
 
@@ -75,26 +92,29 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Over<A> {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if !Self::counts() {
-            // SAFETY: the caller gives back a live block of this layout.
+            // SAFETY: the caller passes a live block of this layout.
             return unsafe { self.inner.dealloc(block, layout) };
         }
-        cold::uncount(block);
-        // SAFETY: the same, and `inner` made it with `whole` of the layout.
+        if let Some(tagged) = TaggedBlock::find(block) {
+            count::freed(&tagged);
+        }
+        // SAFETY: the caller passes a live block of this layout, which `inner` allocated with `whole` of it.
         unsafe { self.inner.dealloc(block, whole(layout)) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !Self::counts() {
-            // SAFETY: the caller gives a live block of this layout and a size that is not 0.
+            // SAFETY: the caller passes a live block of this layout and a size that is not 0.
             return unsafe { self.inner.realloc(block, layout, size) };
         }
         // SAFETY: the caller promises that the new size makes a layout with the old alignment.
         let wanted = whole(unsafe { Layout::from_size_align_unchecked(size, layout.align()) }).size();
-        // SAFETY: the block is live, and `inner` made it with `whole` of the layout.
-        let really = |block| unsafe { self.inner.realloc(block, whole(layout), wanted) };
-        match cold::find(block) {
-            Some(tagged) => resize::recount(block, tagged, size, really, |_| size),
-            None => really(block),
+        // SAFETY: the caller passes a live block of this layout, which `inner` allocated with `whole` of it; `wanted`
+        // is not 0.
+        let resize_block = |block| unsafe { self.inner.realloc(block, whole(layout), wanted) };
+        match TaggedBlock::find(block) {
+            Some(tagged) => resize::recount(&tagged, size, resize_block, |_| size),
+            None => resize_block(block),
         }
     }
 }

@@ -1,159 +1,156 @@
-//! realloc: the block keeps its first owner, and only the change is counted.
+//! realloc: the block keeps its first owner, and only the change in size is counted.
 //!
-//! The old tag is taken before the backend may move the block, and put back when the backend refuses. A block that the
-//! recorder knows by its address is announced twice, before and after, because in between its old address may already
-//! be somebody else's.
+//! The old tag is cleared before the backend may move the block, and written again when the backend refuses. A block
+//! that the recorder follows by its address makes two events, one before and one after, because in between its old
+//! address may already belong to another block.
 use std::sync::atomic::Ordering;
 
-use super::cold::{self, Tag};
-use super::{backend, jemalloc};
-use crate::event::{Event, Kind};
-use crate::ledger::entry::bump;
-use crate::ledger::slot::Slot;
-use crate::ledger::totals::{self, Counts};
-use crate::ledger::{pool, publish};
-use crate::mode::{Mode, mode};
+use alloc_replay::{BlockSize, Counts, Event, ScopeId};
+
+use super::count::{self, Arrival};
+use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
+use crate::backend::{self, jemalloc};
+use crate::ledger::{self, Slot, publish, totals};
+use crate::settings::{Mode, exact, mode};
 use crate::stacks;
 use crate::sys::next_realloc;
-use crate::tag::block;
-use crate::tag::class::{self, SMALL_MAX};
-use crate::tag::shadow::{self, Place};
+use crate::tag::block::{self, Tag};
+use crate::tag::word::{self, FINE, SMALL_MAX};
+use crate::tag::{class, shadow};
 
-/// Resizes `block` to `size` bytes; `alignment` is kept where it is more than the natural one (0: natural). Null when
-/// there is no memory: the block then stays as it was.
+/// Resizes `block` to `size` bytes. `alignment` is the one to keep; 0 for the natural one. Null when there is no
+/// memory: the block then stays as it was.
 ///
 /// # Safety
 /// `block` is a live block that the caller may free; `size` is not 0.
 pub unsafe fn resize(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
-    // SAFETY: as the caller promises.
-    let really = |block: *mut u8| unsafe {
+    // SAFETY: as the caller promises. The closure is called only for blocks that are the backend's.
+    let resize_block = |block: *mut u8| unsafe {
         if alignment == 0 { backend::realloc(block, size) } else { backend::realloc_aligned(block, alignment, size) }
     };
     if mode() == Mode::Off {
-        return really(block);
+        return resize_block(block);
     }
-    let Some((place, old)) = cold::find(block) else {
-        if cold::untagged(block) {
-            return really(block);
+    let Some(tagged) = TaggedBlock::find(block) else {
+        if tagged::is_untagged(block) {
+            return resize_block(block);
         }
         totals::FOREIGN_FREES.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the block is live and not ours: it came from the allocator that would answer without us.
+        // SAFETY: the block is live and has no tag, so it is not the backend's: it came from the next allocator.
         return unsafe { next_realloc(block, size) };
     };
-    // SAFETY: `resized` is live: it is what the backend gave just now.
-    recount(block, (place, old), size, really, |resized| unsafe { backend::usable(resized, size) })
+    // SAFETY: `resized` is live: the backend has returned it just now.
+    recount(&tagged, size, resize_block, |resized| unsafe { backend::usable(resized, size) })
 }
 
-/// Has `really` resize `block`, which has this tag, to `size` bytes, and counts the change; `usable` tells how many bytes
-/// the resized block has.
+/// Calls `resize_block` to resize `block` to `requested` bytes, and counts the change. `usable` returns the usable
+/// bytes of the resized block. Returns what `resize_block` returned.
 pub fn recount(
-    block: *mut u8,
-    (place, old): (Place, Tag),
-    size: usize,
-    really: impl FnOnce(*mut u8) -> *mut u8,
+    block: &TaggedBlock,
+    requested: usize,
+    resize_block: impl FnOnce(*mut u8) -> *mut u8,
     usable: impl FnOnce(*mut u8) -> usize,
 ) -> *mut u8 {
-    let slot = pool::acquire();
+    let slot = ledger::acquire();
     match slot {
-        Some(slot) => bump(&slot.resized, 1),
+        Some(slot) => slot.count_resize(),
         None => _ = totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed),
     }
-    let sampled = stacks::take(slot, block);
-    let token = take(slot, place, block, &old);
-    let resized = really(block);
-    if resized.is_null() {
-        // The block is untouched, and so is what its tag said of its size.
-        stacks::put(slot, sampled, block, [old.usable; 2], old.scope);
-        put(slot, token, block, [old.usable, old.requested], &old);
+    let sample = stacks::resize_begins(slot, block.address);
+    let token = take_tag(slot, block);
+    let resized = resize_block(block.address);
+    // If the backend has refused, the block is as it was.
+    let (address, size) = if resized.is_null() {
+        (block.address, block.size)
     } else {
-        let usable = usable(resized);
-        stacks::put(slot, sampled, resized, [old.usable, usable], old.scope);
-        put(slot, token, resized, [usable, size], &old);
-    }
+        (resized, BlockSize { usable: usable(resized) as u64, requested: requested as u64 })
+    };
+    stacks::resize_ended(slot, sample, address, [block.size.usable, size.usable], block.scope);
+    put_tag(slot, token, address, size, block);
     resized
 }
 
-/// Takes the tag off. Gives the token under which the recorder keeps an identified block meanwhile; 0 without one.
-fn take(slot: Option<&Slot>, place: Place, block: *mut u8, old: &Tag) -> u64 {
-    place.clear();
-    if old.ordered() {
+/// Clears the tag. Returns the token under which the replay keeps the block meanwhile; 0 for a block that makes no
+/// events of its own.
+fn take_tag(slot: Option<&Slot>, block: &TaggedBlock) -> u64 {
+    block.entries.clear();
+    let &TaggedBlock { scope, size, .. } = block;
+    if block.is_ordered() {
         let token = publish::token();
-        let (a, b, c) = (block.addr() as u64, old.usable as u64, old.requested as u64);
-        let event = Event { kind: Kind::Taken, scope: old.scope, a, b, c, e: token, ..Event::default() };
-        if publish::recording() && publish::emit(slot, event) {
+        let event = Event::ResizeBegan { scope, address: block.address.addr() as u64, size, token };
+        if publish::recording() && ledger::emit(slot, &event) {
             return token;
         }
     }
-    leave_small_lane(slot, old);
+    // The block is counted again by `put_tag`, as an adopted one.
+    ledger::add(slot, scope, &-Counts::take_over(size));
     0
 }
 
-/// Takes a block's bytes out of the small lane's counts; it is not freed, it comes back by another way.
-pub fn leave_small_lane(slot: Option<&Slot>, tag: &Tag) {
-    let counts = Counts {
-        allocated: (tag.usable as u64).wrapping_neg(),
-        requested: (tag.requested as u64).wrapping_neg(),
-        moved_in: 1u64.wrapping_neg(),
-        ..Counts::default()
-    };
-    cold::add(slot, tag.scope, &counts);
-}
-
-/// The bytes by which a block has shrunk were allocated once, and are freed now.
-fn count_shrinking(slot: Option<&Slot>, old: &Tag, usable: usize, requested: usize) {
-    let freed = old.usable.saturating_sub(usable) as u64;
-    let requested_freed = old.requested.saturating_sub(requested) as u64;
+/// Tags and counts the resized block, which was `old` before.
+fn put_tag(slot: Option<&Slot>, token: u64, block: *mut u8, size: BlockSize, old: &TaggedBlock) {
+    if token != 0 {
+        let event = |address| Event::ResizeEnded { address, size, token };
+        if retag(block, old.scope, size, || ledger::emit(slot, &event(Some(block.addr() as u64)))) {
+            return;
+        }
+        // The block is now too small to be followed: from now on it is counted in batches.
+        let told = ledger::emit(slot, &event(None));
+        debug_assert!(told || !publish::recording());
+    }
+    // The bytes by which the block has shrunk: `take_tag` has taken them back, but they were allocated, and are freed
+    // now.
+    let freed = old.size.usable.saturating_sub(size.usable);
+    let requested_freed = old.size.requested.saturating_sub(size.requested);
     if freed | requested_freed != 0 {
         let counts =
             Counts { allocated: freed, freed, requested: requested_freed, requested_freed, ..Counts::default() };
-        cold::add(slot, old.scope, &counts);
+        ledger::add(slot, old.scope, &counts);
     }
+    count::tag_and_count(slot, block, size, old.scope, Arrival::Adopted);
 }
 
-/// Puts the tag on again.
-fn put(slot: Option<&Slot>, token: u64, block: *mut u8, sizes: [usize; 2], old: &Tag) {
-    let [usable, requested] = sizes;
-    let event = Event { kind: Kind::Put, scope: old.scope, e: token, ..Event::default() };
-    let known = Event { a: block.addr() as u64, b: usable as u64, c: requested as u64, ..event };
-    if token != 0 {
-        if cold::retag(block, old.scope, sizes, || publish::emit(slot, known)) {
-            return;
-        }
-        // Too small for an identity now: it goes on in the small lane.
-        let gone = publish::emit(slot, event);
-        debug_assert!(gone || !publish::recording());
+/// Tags a resized block that the recorder follows. `announce` writes the event for the recorder and returns whether it
+/// was written. `false` when the block is now too small to be followed.
+fn retag(block: *mut u8, scope: ScopeId, size: BlockSize, announce: impl FnOnce() -> bool) -> bool {
+    let shape = if exact() { Shape::of(size) } else { Shape::Wide };
+    let kept = if exact() { tagged::owner(scope, size) == scope } else { size.usable >= FOLLOWED_MIN };
+    let written = kept && tagged::write(block, scope, size, shape, false);
+    if written && announce() {
+        // This write cannot fail: the first one has mapped the entries.
+        let _ = tagged::write(block, scope, size, shape, true);
     }
-    count_shrinking(slot, old, usable, requested);
-    cold::tag(slot, block, sizes, old.scope, Kind::Adopted);
+    written
 }
 
-/// [`resize`] for the common case: a small plain block that stays one. `None`: not that case. `SIZED` as in [`super::hot`].
+/// [`resize`] for the common case: a small plain block that stays a small plain block. `None` in all other cases.
+/// `SIZED`: whether the block's free will tell its size.
 ///
 /// # Safety
 /// As for [`resize`].
 #[inline]
 pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Option<*mut u8> {
-    let slot = pool::lane().is_open().then(pool::acquire).flatten()?;
-    let (place, block::Tag::Plain(scope, old)) = block::find(block.addr())? else { return None };
+    let slot = ledger::lane().is_open().then(ledger::acquire).flatten()?;
+    let (entries, Tag::Plain(scope, old)) = block::find(block.addr())? else { return None };
     if !(17..=SMALL_MAX).contains(&size) {
         return None;
     }
-    let layer = |size| if SIZED { shadow::layer_of(size) } else { shadow::FINE };
-    place.clear();
+    let layer = |size| if SIZED { word::layer_of(size) } else { FINE };
+    entries.clear();
     // SAFETY: as the caller promises.
     let resized = unsafe { jemalloc::realloc(block, size) };
-    // Where there was a tag before there is memory for it.
     if resized.is_null() {
+        // The block keeps its tag: there are entries for it already.
         let _ = shadow::store_plain(block.addr(), scope, old, layer(old));
         return Some(resized);
     }
-    bump(&slot.resized, 1);
-    let (before, after) = (class::usable(old) as u64, class::usable(size) as u64);
+    slot.count_resize();
+    let [before, after] =
+        [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
     if shadow::store_plain(resized.addr(), scope, size, layer(size)) {
-        slot.add_resized(scope, [before, after], [old as u64, size as u64]);
+        slot.add(scope, &Counts::resize(before, after));
     } else {
-        let counts = Counts { freed: before, requested_freed: old as u64, frees: 1, ..Counts::default() };
-        slot.add(scope, &counts);
+        slot.add(scope, &Counts::free(before));
     }
     Some(resized)
 }

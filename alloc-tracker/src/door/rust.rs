@@ -1,9 +1,10 @@
-//! The Rust door: `#[global_allocator]`.
+//! The Rust door: the tracker as a program's `#[global_allocator]`.
 use std::alloc::{GlobalAlloc, Layout};
 
-use super::{backend, cold, hot, resize};
+use super::{cold, hot, resize};
 
-/// The tracking allocator.
+/// The tracking allocator, over jemalloc or the C library's allocator (`ALLOC_TRACKER_BACKEND`). Declare one as the
+/// program's global allocator; then every allocation of Rust code is tracked:
 ///
 /// ```
 /// #[global_allocator]
@@ -19,35 +20,34 @@ use super::{backend, cold, hot, resize};
 pub struct Tracker;
 
 impl Tracker {
-    /// The allocator; all of them are one.
+    /// The tracking allocator. All values of this type are the same allocator.
+    ///
+    /// ```
+    /// #[global_allocator]
+    /// static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+    /// # fn main() {}
+    /// ```
     pub const fn new() -> Self {
         Tracker
     }
 }
 
-/// jemalloc aligns a block of at most 8 bytes to 8, and every larger one to 16; glibc every block to 16.
+/// Whether the backend's natural alignment is enough for a layout. jemalloc aligns a block of at most 8 bytes to 8, and
+/// every larger one to 16; glibc aligns every block to 16.
 #[inline(always)]
 fn natural(layout: &Layout) -> bool {
     layout.align() <= 8 || layout.align() == 16 && layout.size() > 8
 }
 
-#[cold]
-#[inline(never)]
-fn aligned(layout: Layout, zeroed: bool) -> *mut u8 {
-    let block = backend::aligned(layout.align(), layout.size(), zeroed);
-    cold::count(block, layout.size());
-    block
-}
-
-// SAFETY: blocks come from the backend with the layout's size and at least its alignment, stay where they are until freed
-// or resized through this same allocator, and are freed once; no method unwinds.
+// SAFETY: blocks come from the backend with the layout's size and at least its alignment, stay where they are until
+// freed or resized through this same allocator, and are freed once; no method unwinds.
 unsafe impl GlobalAlloc for Tracker {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if natural(&layout) {
             return hot::allocate::<true>(layout.size());
         }
-        aligned(layout, false)
+        cold::allocate_aligned(layout.align(), layout.size(), false)
     }
 
     #[inline]
@@ -55,7 +55,7 @@ unsafe impl GlobalAlloc for Tracker {
         if natural(&layout) {
             return hot::allocate_zeroed::<true>(1, layout.size());
         }
-        aligned(layout, true)
+        cold::allocate_aligned(layout.align(), layout.size(), true)
     }
 
     #[inline]
@@ -67,7 +67,7 @@ unsafe impl GlobalAlloc for Tracker {
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let plain = natural(&layout) && (layout.align() <= 8 || size > 8);
-        // SAFETY: the caller gives a live block of this allocator and a size that is not 0.
+        // SAFETY: the caller passes a live block of this allocator and a size that is not 0.
         unsafe {
             match plain.then(|| resize::resize_small::<true>(block, size)).flatten() {
                 Some(resized) => resized,

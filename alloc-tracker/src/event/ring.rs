@@ -6,55 +6,58 @@
 //!  ... |read| 17 | 18 | 19: claimed, not yet written | 20 | free ...
 //! ```
 //!
-//! A writer claims number n with one fetch_add; n is the event's place in the order of everything. It waits until place
-//! n mod CAPACITY has been read, writes, and sets the place's stamp to n + 1. The reader goes from number to number and
-//! stops at the first whose stamp is not there yet.
+//! A writer claims number n with one fetch_add; n is the event's place in the order of all events. The writer waits
+//! until the former event at position n mod CAPACITY has been read, writes its own, and sets the position's stamp to n
+//! + 1. The reader goes from number to number and stops at the first position that does not have its stamp yet.
 //!
-//! A full ring makes writers wait, and a waiting writer reads itself if nobody else is reading: there is no thread
-//! whose absence could stop the program. Two cases do not wait but give the event up (the caller then counts it as
-//! dropped): a signal handler that interrupted a claim of its own thread, and a reader that waits for such a handler.
-use super::{Event, Kind};
-pub use crate::sys::sync::RING_PLACES as CAPACITY;
-use crate::sys::sync::{AtomicBool, AtomicU64, Guarded, Ordering, filled, statics};
-use crate::tag::scope::ScopeId;
+//! When the ring is full, writers wait. A waiting writer reads the ring itself if no other thread is reading, so that
+//! the program never waits for a thread that does not run. A signal handler that interrupted its own thread between
+//! claim and stamp must not wait, since the ring cannot be read past that claim: the handler's event is dropped and
+//! counted instead (`ledger/publish.rs`).
+use alloc_replay::Event;
 
-/// `event` is written only by the thread that claimed the place's number, before it sets the stamp, and read only by the
-/// reader after it saw the stamp and before it lets TAIL pass the number, which is what the next claimant waits for.
+use super::raw::{self, Words};
+pub use crate::sys::sync::RING_PLACES as CAPACITY;
+use crate::sys::sync::{AtomicBool, AtomicU64, Ordering, RawCell, filled, statics};
+
+/// A place for one event. `words` is written only by the thread that claimed the number, before that thread sets the
+/// stamp. It is read only by the reader, between seeing the stamp and moving TAIL past the number; the next writer that
+/// claims this position waits for TAIL.
 #[repr(C, align(64))]
-struct Place {
+struct Position {
     stamp: AtomicU64,
-    event: Guarded<[u64; 7]>,
+    words: RawCell<Words>,
 }
 
 statics! {
-    static PLACES: [Place; CAPACITY as usize] =
-        filled![Place { stamp: AtomicU64::new(0), event: Guarded::new([0; 7]) }; CAPACITY as usize];
+    static POSITIONS: [Position; CAPACITY as usize] =
+        filled![Position { stamp: AtomicU64::new(0), words: RawCell::new([0; 7]) }; CAPACITY as usize];
     static HEAD: AtomicU64 = AtomicU64::new(0);
     static TAIL: AtomicU64 = AtomicU64::new(0);
     static READING: AtomicBool = AtomicBool::new(false);
 }
 
-/// Puts `event` in order. While the ring is full, `help` is called again and again; it should read (see [`reader`]).
-pub fn write(event: &Event, help: impl Fn()) {
+/// Appends an event. While the ring is full, `help` is called again and again; it should read the ring (see
+/// [`reader`]).
+pub fn write(time_ns: u64, event: &Event, help: impl Fn()) {
     let number = HEAD.fetch_add(1, Ordering::AcqRel);
     while number.wrapping_sub(TAIL.load(Ordering::Acquire)) >= CAPACITY {
         help();
     }
-    let place = &PLACES[(number % CAPACITY) as usize];
-    let head = u64::from(event.kind as u8) | u64::from(event.scope) << 8;
-    let words = [head, event.time_ns, event.a, event.b, event.c, event.d, event.e];
-    // SAFETY: this thread claimed `number`, and the place's former number has been read (the loop above).
-    place.event.with_mut(|event| unsafe { *event = words });
-    place.stamp.store(number + 1, Ordering::Release);
+    let position = &POSITIONS[(number % CAPACITY) as usize];
+    let encoded = raw::encode(time_ns, event);
+    // SAFETY: this thread claimed `number`, and the position's former number has been read (the loop above).
+    position.words.with_mut(|words| unsafe { *words = encoded });
+    position.stamp.store(number + 1, Ordering::Release);
 }
 
-/// The right to read, which one thread has at a time.
+/// The right to read the ring, which one thread has at a time.
 pub struct Reader(());
 
-/// The right to read, unless somebody has it.
+/// Takes the right to read; `None` when another thread, or this one, has it.
 pub fn reader() -> Option<Reader> {
     let taken = READING.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
-    // Not `then_some`: a Reader that is made in vain would give back another thread's right when dropped.
+    // `then_some` would make a Reader even on failure, and the drop of that would give back another thread's right.
     taken.is_ok().then(|| Reader(()))
 }
 
@@ -64,39 +67,54 @@ impl Drop for Reader {
     }
 }
 
-/// Gives the right back for a [`Reader`] that was forgotten.
+/// Gives the right to read back, for a [`Reader`] that was forgotten (`mem::forget`).
 pub fn give_back() {
     READING.store(false, Ordering::Release);
 }
 
+/// An event with its place in the order of all events.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered {
+    /// Its number, one more than that of the event before.
+    pub number: u64,
+    /// When it was written, in nanoseconds of the monotonic clock.
+    pub time_ns: u64,
+    /// What happened.
+    pub event: Event,
+}
+
 impl Reader {
-    /// The next event in order and its number; `None` when there is none or it is not written yet.
-    pub fn next(&mut self) -> Option<(u64, Event)> {
-        let number = TAIL.load(Ordering::Relaxed);
-        let place = &PLACES[(number % CAPACITY) as usize];
-        if place.stamp.load(Ordering::Acquire) != number + 1 {
-            return None;
+    /// The next event in order; `None` when there is none or it is not written yet.
+    pub fn next(&mut self) -> Option<Numbered> {
+        loop {
+            let number = TAIL.load(Ordering::Relaxed);
+            let position = &POSITIONS[(number % CAPACITY) as usize];
+            if position.stamp.load(Ordering::Acquire) != number + 1 {
+                return None;
+            }
+            // SAFETY: the stamp says that the event is written, and no writer touches the words until TAIL passes the
+            // number, which only this reader moves.
+            let words = position.words.with(|words| unsafe { *words });
+            TAIL.store(number + 1, Ordering::Release);
+            if let Some((time_ns, event)) = raw::decode(words) {
+                return Some(Numbered { number, time_ns, event });
+            }
         }
-        // SAFETY: the stamp says that the event is written, and no writer touches it until TAIL passes it.
-        let [head, time_ns, a, b, c, d, e] = place.event.with(|event| unsafe { *event });
-        TAIL.store(number + 1, Ordering::Release);
-        let (kind, scope) = (Kind::from_number(head as u8), (head >> 8) as ScopeId);
-        Some((number, Event { kind, scope, time_ns, a, b, c, d, e }))
     }
 }
 
 /// How many events have been read so far.
-pub fn passed() -> u64 {
+pub fn events_read() -> u64 {
     TAIL.load(Ordering::Relaxed)
 }
 
 /// The addresses that the ring occupies.
 pub fn range() -> (usize, usize) {
-    let places: &[Place] = &PLACES[..];
-    (places.as_ptr().addr(), places.as_ptr().addr() + size_of_val(places))
+    let positions: &[Position] = &POSITIONS[..];
+    (positions.as_ptr().addr(), positions.as_ptr().addr() + size_of_val(positions))
 }
 
-/// Forgets everything: for a forked child, which has no other threads.
+/// Drops all events. To be called in a forked child, which has no other threads.
 pub fn reset() {
     let head = HEAD.load(Ordering::Relaxed);
     TAIL.store(head, Ordering::Relaxed);

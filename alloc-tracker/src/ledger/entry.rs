@@ -1,88 +1,69 @@
-//! Counters of one scope in one thread's part of the ledger, and how they are moved.
+//! One entry of a thread's counters: those of one scope.
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-use super::totals::Counts;
-use crate::tag::scope::MAX_SCOPES;
+use alloc_replay::Counts;
+
+use crate::scope::MAX_SCOPES;
 
 /// The scope number of an unused entry.
 pub const UNUSED: u16 = MAX_SCOPES as u16;
 
-/// Counts of one scope that are not published yet.
+/// Counts of one scope that its thread has not published yet.
 #[repr(C)]
 pub struct Entry {
-    /// The scope; `UNUSED` when the entry holds nothing.
+    /// The scope; [`UNUSED`] when the entry holds nothing.
     pub scope: AtomicU16,
-    pub allocated: AtomicU64,
-    pub freed: AtomicU64,
-    pub requested: AtomicU64,
-    pub requested_freed: AtomicU64,
-    pub allocations: AtomicU64,
-    pub frees: AtomicU64,
-    pub moved_in: AtomicU64,
+    counters: [AtomicU64; Counts::LEN],
 }
 
-/// `cell += amount`, wrapping, for a cell that only this thread and its signal handlers write: one instruction, so that
-/// neither loses what the other adds.
+/// `counter += amount`, wrapping, for a counter that only this thread and its signal handlers write. The addition is
+/// one instruction, so that a handler that interrupts it loses nothing and makes the thread lose nothing.
 #[inline(always)]
-pub fn bump(cell: &AtomicU64, amount: u64) {
+pub fn bump(counter: &AtomicU64, amount: u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the cell is valid memory; to other threads a plain addition is as good as a relaxed load and store.
+    // SAFETY: the reference makes the counter valid memory, and the callers' thread alone writes it. To other threads,
+    // which only read, the aligned addition looks like a relaxed load and a relaxed store.
     unsafe {
-        std::arch::asm!("add qword ptr [{}], {}", in(reg) cell.as_ptr(), in(reg) amount, options(nostack));
+        std::arch::asm!("add qword ptr [{}], {}", in(reg) counter.as_ptr(), in(reg) amount, options(nostack));
     }
     #[cfg(not(target_arch = "x86_64"))]
-    cell.fetch_add(amount, Ordering::Relaxed);
+    counter.fetch_add(amount, Ordering::Relaxed);
 }
 
 impl Entry {
-    /// Adds `counts`.
+    /// Adds `counts`. Counters that are known to be 0 where this is inlined cost nothing.
+    #[inline(always)]
     pub fn add(&self, counts: &Counts) {
-        bump(&self.allocated, counts.allocated);
-        bump(&self.freed, counts.freed);
-        bump(&self.requested, counts.requested);
-        bump(&self.requested_freed, counts.requested_freed);
-        bump(&self.allocations, counts.allocations);
-        bump(&self.frees, counts.frees);
-        bump(&self.moved_in, counts.moved_in);
-    }
-
-    /// By how many bytes what stands here changes what its scope holds, usable or requested, whichever is more.
-    pub fn astray(&self) -> u64 {
-        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
-        let usable = load(&self.allocated).wrapping_sub(load(&self.freed)) as i64;
-        let requested = load(&self.requested).wrapping_sub(load(&self.requested_freed)) as i64;
-        usable.unsigned_abs().max(requested.unsigned_abs())
-    }
-
-    /// What stands here.
-    pub fn read(&self) -> Counts {
-        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
-        Counts {
-            allocated: load(&self.allocated),
-            freed: load(&self.freed),
-            requested: load(&self.requested),
-            requested_freed: load(&self.requested_freed),
-            allocations: load(&self.allocations),
-            frees: load(&self.frees),
-            moved_in: load(&self.moved_in),
+        for (counter, amount) in self.counters.iter().zip(counts.to_array()) {
+            if amount != 0 {
+                bump(counter, amount);
+            }
         }
     }
 
-    /// Takes `counts`, which have been read from here, away again. What a signal handler has added since stays.
-    pub fn subtract(&self, counts: &Counts) {
-        let cells = [
-            (&self.allocated, counts.allocated),
-            (&self.freed, counts.freed),
-            (&self.requested, counts.requested),
-            (&self.requested_freed, counts.requested_freed),
-            (&self.allocations, counts.allocations),
-            (&self.frees, counts.frees),
-            (&self.moved_in, counts.moved_in),
-        ];
-        cells.into_iter().for_each(|(cell, amount)| bump(cell, amount.wrapping_neg()));
+    /// What the entry holds.
+    pub fn read(&self) -> Counts {
+        Counts::from_array(self.counters.each_ref().map(|counter| counter.load(Ordering::Relaxed)))
     }
 
-    /// Empties it.
+    /// By how many bytes the published live bytes of the scope deviate because of this entry: in usable or in requested
+    /// bytes, whichever is more.
+    #[inline(always)]
+    pub fn deviation(&self) -> u64 {
+        // In the order of the fields of `Counts`; the others do not matter here, and are not read.
+        let [allocated, freed, requested, requested_freed, ..] = &self.counters;
+        let [allocated, freed, requested, requested_freed] =
+            [allocated, freed, requested, requested_freed].map(|counter| counter.load(Ordering::Relaxed));
+        let counts = Counts { allocated, freed, requested, requested_freed, ..Counts::default() };
+        counts.live().unsigned_abs().max(counts.live_requested().unsigned_abs())
+    }
+
+    /// Subtracts `counts`, which were read from this entry. What a signal handler has added since then stays.
+    pub fn subtract(&self, counts: &Counts) {
+        self.add(&-*counts);
+    }
+
+    /// Empties the entry.
     pub fn clear(&self) {
         self.subtract(&self.read());
     }

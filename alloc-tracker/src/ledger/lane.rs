@@ -1,88 +1,57 @@
-//! The part of a slot that nearly every allocation and free touches, and nothing else: 40 bytes.
+//! The lane: the 40 bytes of a slot that the hot path uses. Nearly every allocation and free touches nothing else of
+//! the ledger.
 //!
-//! One 64-bit word gathers what was allocated in the active scope, and one what was freed of one scope, each with a
-//! single addition:
+//! A lane has two packed words (`tag/word.rs`). One counts what the thread allocates in the active scope; the other
+//! counts which blocks of one chosen scope it frees. Counting a block is a single addition to one of them. A full word
+//! is emptied into the counters of its scope ([`Slot::empty_lane`](super::Slot::empty_lane)).
 //!
-//! ```text
-//!  63      48 47      34 33     24 23                0
-//! +----------+----------+---------+-------------------+
-//! |  usable  |  blocks  |  long   | requested + layer |     bytes, count, count, bytes
-//! +----------+----------+---------+-------------------+
-//! ```
-//!
-//! The usable bytes stand at the top, so that the sign says when they have reached 32 KiB: the word is then emptied into
-//! the scope's counters ([`Slot::gather`](super::slot::Slot::gather)). A block adds at most 14,336 usable bytes, and
-//! never fewer than it was asked for, so that no field can run over into the next before that. The lowest bits of what a
-//! block adds are also the layer of its tag, 4 or 6, which spares the hot path to compute that; how many blocks were long,
-//! and so had a 6, tells what to take off again.
-//!
-//! The additions are single instructions (or atomic ones), so that a signal handler that allocates in the middle of an
-//! allocation loses nothing.
+//! Each addition is a single instruction (or an atomic one), so that nothing is lost when a signal handler interrupts
+//! an allocation and allocates itself. A lane that is *closed* takes no block: all blocks then take the cold path
+//! (`door/cold.rs`).
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use super::totals::Counts;
-use crate::tag::class::SMALL_MAX;
-use crate::tag::scope::ScopeId;
-use crate::tag::shadow::{COARSE, FINE, layer_of};
-use crate::tag::tiny;
+use alloc_replay::{Counts, ScopeId};
 
-/// Usable bytes at which a word asks to be emptied.
-pub const WORD_LIMIT: i64 = 1 << (63 - USABLE_SHIFT);
-const USABLE_SHIFT: u32 = 48;
-const BLOCKS_SHIFT: u32 = 34;
-const LONG_SHIFT: u32 = 24;
-// All blocks of 8 bytes and the last, the largest; all blocks of the shortest that is long, and the last.
-const _: () = assert!(WORD_LIMIT / 8 + 1 < 1 << (USABLE_SHIFT - BLOCKS_SHIFT));
-const _: () = assert!(WORD_LIMIT / 128 + 1 < 1 << (BLOCKS_SHIFT - LONG_SHIFT));
-const _: () = assert!(WORD_LIMIT + SMALL_MAX as i64 + (WORD_LIMIT / 8 + 1) * (COARSE as i64) < 1 << LONG_SHIFT);
-/// The smallest request that goes this way; smaller ones have tags of another kind.
+use crate::tag::tiny;
+use crate::tag::word::{self, SMALL_MAX};
+
+/// The smallest request that [`Lane::takes`], in bytes; smaller ones have tiny tags, see [`Lane::tiny_tag`].
 const SMALLEST: usize = 17;
-/// A tag that no block has: the numbers of tiny tags end before it.
+/// A first entry that no block has: it is neither 1 + scope, nor a tiny tag, whose numbers end below it.
 const NO_TAG: u16 = u16::MAX;
 
 /// What the hot path of one thread reads and writes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lane {
-    /// How many sizes from [`SMALLEST`] on go this way: none while the lane is closed.
+    /// How many sizes the lane takes, from [`SMALLEST`] on: 0 while the lane is closed.
     sizes: Cell<usize>,
-    /// The active scope's tag.
+    /// The active scope's plain tag: 1 + scope.
     tag: Cell<u16>,
-    /// The tag of the scope whose frees `freed` gathers; while the lane is closed, one that no block has.
+    /// The plain tag of the scope whose frees `freed` counts; [`NO_TAG`] while the lane is closed.
     freed_tag: Cell<u16>,
     allocated: AtomicU64,
     freed: AtomicU64,
-    /// The active scope's tags of tiny blocks.
-    tiny: Cell<&'static tiny::Row>,
+    /// The active scope's tiny tags, by requested bytes. (A pointer, because a slot's memory starts as zeroes, which
+    /// are no reference.)
+    tiny: Cell<*const tiny::Row>,
 }
 
-// SAFETY: the two words are atomics. The cells are read and written by the thread that owns the lane, and by its signal
-// handlers, which leave them as they found them; the fences keep the order of the writes for them. Nobody writes to the
-// closed lane that threads without a slot share.
+// SAFETY: the two words are atomics. The cells are read and written only by the thread that owns the slot, and by its
+// signal handlers, which leave the cells as they found them; the compiler fences keep the writes in order for the
+// handlers. The closed lane that threads without a slot share (`thread_lane.rs`) is never written.
 unsafe impl Sync for Lane {}
 
-/// What one block adds to a word.
-#[inline(always)]
-pub const fn amount(usable: usize, requested: usize) -> u64 {
-    let layer = layer_of(requested);
-    let long = (layer == COARSE) as u64;
-    ((usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | long << LONG_SHIFT | layer as u64) + requested as u64
-}
-
-/// The usable bytes of an [`amount`].
-pub const fn usable(amount: u64) -> usize {
-    (amount >> USABLE_SHIFT) as usize
-}
-
-/// Adds to the word at `$field` of a lane; true when it has reached its limit.
+/// Adds to the word `$field` of a lane; true when the word is full.
 macro_rules! add_to_word {
     ($lane:expr, $field:ident, $amount:expr) => {{
         let (lane, amount): (&Lane, u64) = ($lane, $amount);
         #[cfg(target_arch = "x86_64")]
         {
-            // SAFETY: the memory is the lane's own word, which this thread alone writes and others read as an atomic; a
-            // plain addition in memory is one instruction, as good as a relaxed load and store to them.
+            // SAFETY: the memory is a word of the lane, valid by the reference, and only the thread that owns the lane
+            // counts in it. To other threads, which read it as an atomic, the aligned addition looks like a relaxed
+            // load and store.
             unsafe {
                 std::arch::asm!(
                     "add qword ptr [{lane} + {offset}], {amount}",
@@ -104,7 +73,7 @@ macro_rules! add_to_word {
 }
 
 impl Lane {
-    /// A lane on which nothing goes.
+    /// A closed lane.
     pub const fn closed() -> Self {
         Lane {
             sizes: Cell::new(0),
@@ -116,31 +85,34 @@ impl Lane {
         }
     }
 
-    /// Whether a request of `size` bytes goes this way.
+    /// Whether the lane takes a request of `size` bytes.
     #[inline(always)]
     pub fn takes(&self, size: usize) -> bool {
         size.wrapping_sub(SMALLEST) < self.sizes.get()
     }
 
-    /// Whether anything goes this way.
+    /// Whether the lane is open.
     #[inline(always)]
     pub fn is_open(&self) -> bool {
         self.sizes.get() != 0
     }
 
-    /// The active scope's tag.
+    /// The active scope's plain tag: 1 + scope.
     #[inline(always)]
     pub fn tag(&self) -> u16 {
         self.tag.get()
     }
 
-    /// The tag of a tiny block of the active scope, if it has one; `requested` must be at most 16.
+    /// The tiny tag of the active scope for a request of so many bytes, at most 16, if there is one (see
+    /// [`tiny::known`]).
     #[inline(always)]
     pub fn tiny_tag(&self, requested: usize) -> Option<u16> {
-        tiny::known(self.tiny.get(), requested)
+        // SAFETY: `closed` and `open` store pointers to static rows. In a slot that was never opened the pointer is
+        // null, but callers come here only while the lane is open.
+        tiny::known(unsafe { &*self.tiny.get() }, requested)
     }
 
-    /// Whether frees of blocks with this tag are counted here now.
+    /// Whether the lane counts the frees of blocks with this plain tag.
     #[inline(always)]
     pub fn frees(&self, tag: u16) -> bool {
         self.freed_tag.get() == tag
@@ -158,13 +130,13 @@ impl Lane {
         add_to_word!(self, freed, amount)
     }
 
-    /// Sends everything the other way, until [`Lane::open`].
+    /// Closes the lane, until [`Lane::open`].
     pub fn close(&self) {
         self.sizes.set(0);
         self.close_frees();
     }
 
-    /// Takes allocations in `scope` and frees of `freed`.
+    /// Opens the lane, for allocations in `scope` and for frees of blocks that the scope `freed` owns.
     pub fn open(&self, scope: ScopeId, freed: ScopeId) {
         compiler_fence(Ordering::SeqCst);
         self.tag.set(scope + 1);
@@ -175,81 +147,76 @@ impl Lane {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Takes no frees until it is opened again.
+    /// Closes the lane for frees only.
     pub fn close_frees(&self) {
         self.freed_tag.set(NO_TAG);
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Takes frees of `scope`.
+    /// Opens the lane for frees of blocks that `scope` owns.
     pub fn open_frees(&self, scope: ScopeId) {
         compiler_fence(Ordering::SeqCst);
         self.freed_tag.set(scope + 1);
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Empties the word of allocations.
+    /// Empties the word of allocations and returns what it held.
+    #[inline(always)]
     pub fn take_allocated(&self) -> Counts {
-        let [allocated, requested, allocations] = unpack(self.allocated.swap(0, Ordering::Relaxed));
-        Counts { allocated, requested, allocations, ..Counts::default() }
+        allocations(self.allocated.swap(0, Ordering::Relaxed))
     }
 
-    /// Whether any frees are gathered.
+    /// Whether the word of frees holds any.
+    #[inline(always)]
     pub fn has_freed(&self) -> bool {
         self.freed.load(Ordering::Relaxed) != 0
     }
 
-    /// Empties the word of frees.
+    /// Empties the word of frees and returns what it held.
+    #[inline(always)]
     pub fn take_freed(&self) -> Counts {
-        let [freed, requested_freed, frees] = unpack(self.freed.swap(0, Ordering::Relaxed));
-        Counts { freed, requested_freed, frees, ..Counts::default() }
+        frees(self.freed.swap(0, Ordering::Relaxed))
     }
 
-    /// What the two words hold, for other threads.
-    pub fn peek(&self) -> [Counts; 2] {
-        let [allocated, requested, allocations] = unpack(self.allocated.load(Ordering::Relaxed));
-        let [freed, requested_freed, frees] = unpack(self.freed.load(Ordering::Relaxed));
-        [
-            Counts { allocated, requested, allocations, ..Counts::default() },
-            Counts { freed, requested_freed, frees, ..Counts::default() },
-        ]
+    /// What the two words hold: allocations, and frees. Any thread may call this.
+    pub fn peek(&self) -> (Counts, Counts) {
+        (allocations(self.allocated.load(Ordering::Relaxed)), frees(self.freed.load(Ordering::Relaxed)))
     }
 }
 
-/// Usable bytes, requested bytes, blocks.
-fn unpack(word: u64) -> [u64; 3] {
-    let field = |shift: u32, end: u32| word >> shift & ((1 << (end - shift)) - 1);
-    let (blocks, long) = (field(BLOCKS_SHIFT, USABLE_SHIFT), field(LONG_SHIFT, BLOCKS_SHIFT));
-    let layers = blocks * u64::from(FINE) + long * u64::from(COARSE - FINE);
-    [word >> USABLE_SHIFT, field(0, LONG_SHIFT) - layers, blocks]
+#[inline(always)]
+fn allocations(word: u64) -> Counts {
+    let word = word::unpack(word);
+    Counts { allocated: word.usable, requested: word.requested, allocations: word.blocks, ..Counts::default() }
+}
+
+#[inline(always)]
+fn frees(word: u64) -> Counts {
+    let word = word::unpack(word);
+    Counts { freed: word.usable, requested_freed: word.requested, frees: word.blocks, ..Counts::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Blocks of 8 bytes, which fill a word after 4,096, and of the largest size, which fill it after 3.
     #[test]
-    fn a_word_gives_back_what_was_added_until_it_is_full() {
-        for (usable, requested) in [(8, 0), (8, 8), (32, 17), (SMALL_MAX, SMALL_MAX)] {
+    fn a_full_word_says_so_and_is_emptied_once() {
+        for (size, blocks) in [(8, 4_096), (SMALL_MAX, 3)] {
             let lane = Lane::closed();
-            let mut blocks = 0;
-            loop {
-                let full = lane.add_allocated(amount(usable, requested));
-                blocks += 1;
-                assert_eq!(full, blocks * usable >= WORD_LIMIT as usize);
-                if full {
-                    break;
-                }
+            for block in 1..=blocks {
+                assert_eq!(lane.add_allocated(word::amount(size, size)), block == blocks, "{block}");
             }
-            let [whole, asked, count] = [usable, requested, 1].map(|each| (each * blocks) as u64);
-            let expected = Counts { allocated: whole, requested: asked, allocations: count, ..Counts::default() };
+            let bytes = blocks * size as u64;
+            let expected = Counts { allocated: bytes, requested: bytes, allocations: blocks, ..Counts::default() };
             assert_eq!(lane.take_allocated(), expected);
             assert_eq!(lane.take_allocated(), Counts::default());
         }
     }
 
     #[test]
-    fn sizes_that_go_this_way() {
+    fn sizes_that_the_lane_takes() {
         let lane = Lane::closed();
         assert!([0, 16, 17, SMALL_MAX, usize::MAX].into_iter().all(|size| !lane.takes(size)));
         lane.open(5, 6);

@@ -1,16 +1,30 @@
 //! The ledger: how many blocks and bytes each scope has allocated and freed.
 //!
 //! ```text
-//! door -> thread's own counters (lane.rs, slot.rs) --batches--> publish.rs --recording--> event ring -> recorder
-//!                                                                     \-----otherwise---> totals.rs
+//! door -> lane (two words a thread) -> counters (by scope, a thread) -> publish --recording--> event ring -> recorder
+//!                                                                          \------otherwise--> totals
 //! ```
 //!
-//! Invariant: for every scope, totals + what is in the ring + what stands in the slots is what the program has really
-//! allocated and freed; the recorder adds to the totals what it reads from the ring. What a slot holds never
-//! leaves ±[`slot::SLACK`] bytes, so that the total the recorder sees is wrong by at most that much per thread.
-pub(crate) mod entry;
-pub(crate) mod lane;
-pub(crate) mod pool;
-pub(crate) mod publish;
-pub(crate) mod slot;
-pub(crate) mod totals;
+//! Invariant: for every scope, the totals, the events in the ring and the counts that threads have not published yet
+//! add up to what the program has really allocated and freed. (The recorder adds to the totals what it reads from the
+//! ring.) The unpublished counts of one thread change the live bytes of all scopes together by at most [`SLACK`] bytes.
+pub mod totals;
+
+mod counters;
+mod entry;
+mod lane;
+mod pool;
+pub mod publish;
+mod scope_stack;
+mod slot;
+mod thread;
+mod thread_lane;
+
+pub use lane::Lane;
+pub use pool::{live_slots, most_threads, resized};
+pub use scope_stack::Entered;
+pub use slot::{SLACK, Slot, add, emit};
+pub use thread::{
+    acquire, as_tracker, as_tracker_thread, empty_lane, gather_frees_of, main_begins, scope_without_slot,
+};
+pub use thread_lane::lane;

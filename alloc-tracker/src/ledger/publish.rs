@@ -1,73 +1,105 @@
-//! From a thread to everybody: a batch of counts goes to the recorder's ring while one is recording, and to the totals
-//! otherwise.
+//! Publication: a thread hands its counts and events over to all. While a session records, counts and events go to the
+//! event ring; otherwise counts go straight to the totals, and events are dropped.
 //!
-//! The hand-over between the two is exact: [`begin`] first sends new publications to the ring and then waits for those
-//! that were under way to the totals, so that nothing is counted in both or in neither.
-use super::slot::Slot;
-use super::totals::{self, Counts};
-use crate::event::{Event, Kind, ring};
-use crate::recorder;
+//! The change between the two loses nothing and counts nothing twice: [`begin`] first directs new publications to the
+//! ring, and then waits for those that are still on their way to the totals. [`end`] does the reverse.
+use std::sync::atomic::AtomicPtr;
+
+use alloc_replay::{Counts, Event, ScopeId, TRACKER};
+
+use super::totals;
+use crate::event::{raw, ring};
 use crate::sys;
 use crate::sys::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence, statics, yield_now};
-use crate::tag::scope::{ScopeId, TRACKER};
 
 statics! {
+    /// Where publications go: to the ring, or to the totals.
     static RECORDING: AtomicBool = AtomicBool::new(false);
+    /// How many publications are under way.
     static IN_FLIGHT: AtomicU32 = AtomicU32::new(0);
-    /// Stamps resizes, so that the recorder finds the block between its two addresses.
+    /// The next token: the number of a resize, by which the replay connects the two events of it.
     static NEXT_TOKEN: AtomicU64 = AtomicU64::new(1);
 }
 
-/// Whether a recorder takes events.
+/// The function that reads the ring, a `fn()`; null before the first recording.
+static READ_RING: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// A thread's access to the ring, taken while the thread writes. A signal handler that interrupts the thread at that
+/// moment must not write: it might wait for a place that becomes free only after the interrupted thread has gone on.
+pub struct RingAccess(AtomicU32);
+
+impl RingAccess {
+    /// Notes that no write is under way, for a slot that a new thread takes over.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Runs `write`, unless this thread is writing already. Returns whether it ran.
+    fn enter(&self, write: impl FnOnce()) -> bool {
+        let entered = self.0.swap(1, Ordering::Relaxed) == 0;
+        if entered {
+            write();
+            self.0.store(0, Ordering::Relaxed);
+        }
+        entered
+    }
+}
+
+/// Whether a session records.
 #[inline(always)]
 pub fn recording() -> bool {
     RECORDING.load(Ordering::Relaxed)
 }
 
-/// Sends all further publications to the ring, and returns when none is on its way to the totals any more.
-pub fn begin() {
+/// Directs all further publications to the ring, and returns when none is on its way to the totals any more.
+/// `read_ring` must read the events that are in the ring, unless another thread is reading; threads call it while the
+/// ring is full.
+pub fn begin(read_ring: fn()) {
+    READ_RING.store(read_ring as *mut (), Ordering::Release);
     RECORDING.store(true, Ordering::SeqCst);
     settle();
 }
 
-/// Sends all further publications to the totals, and returns when none is on its way to the ring any more.
+/// Directs all further publications to the totals, and returns when none is on its way to the ring any more.
 pub fn end() {
     RECORDING.store(false, Ordering::SeqCst);
     settle();
 }
 
-/// In a forked child: nobody records, and the publications of the parent's other threads never end.
+/// To be called in a forked child. No session records there, and publications that other threads of the parent had
+/// begun will never end.
 pub fn reset() {
     RECORDING.store(false, Ordering::SeqCst);
     IN_FLIGHT.store(0, Ordering::SeqCst);
 }
 
+/// Waits until no publication is under way.
 fn settle() {
     fence(Ordering::SeqCst);
     while IN_FLIGHT.load(Ordering::SeqCst) != 0 {
-        recorder::drain();
-        yield_now();
+        help();
     }
 }
 
-/// Publishes counts of small blocks of one scope.
-pub fn delta(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
-    let fits = counts.allocations < 1 << 24 && counts.frees < 1 << 24 && i16::try_from(counts.moved_in as i64).is_ok();
-    let event = Event {
-        kind: Kind::Delta,
-        scope,
-        time_ns: 0,
-        a: counts.allocated,
-        b: counts.freed,
-        c: counts.requested,
-        d: counts.requested_freed,
-        e: counts.allocations | counts.frees << 24 | (counts.moved_in as u16 as u64) << 48,
-    };
+/// What a thread does while it waits for a free place in the ring, or for other publications to end: it reads the ring,
+/// and lets other threads run. One of those may be reading, or may have claimed the next place and not written it yet.
+fn help() {
+    let read_ring = READ_RING.load(Ordering::Acquire);
+    if !read_ring.is_null() {
+        // SAFETY: READ_RING is null or a function of this very type (`begin`).
+        let read_ring = unsafe { std::mem::transmute::<*mut (), fn()>(read_ring) };
+        read_ring();
+    }
+    yield_now();
+}
+
+/// Publishes counts of one scope. `access` is the calling thread's, if it has a slot.
+pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts) {
     let directly = || totals::of(scope).add(counts);
     if scope == TRACKER {
         directly();
-    } else if fits {
-        send(slot, event, directly);
+    } else if raw::fits(counts) {
+        send(access, &Event::Batch { scope, counts: *counts }, directly);
     } else {
         IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
         directly();
@@ -75,25 +107,26 @@ pub fn delta(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
     }
 }
 
-/// Publishes one block's event. `false` when nobody records, or when it would have to wait where it must not: the
-/// caller then counts the block in the totals.
+/// Publishes one event. `false` when no session records, or when a signal handler has interrupted this thread's own
+/// write (see [`RingAccess`]): the caller must then count the block by scope.
 #[must_use]
-pub fn emit(slot: Option<&Slot>, event: Event) -> bool {
-    send(slot, event, || ())
+pub fn emit(access: Option<&RingAccess>, event: &Event) -> bool {
+    send(access, event, || ())
 }
 
-/// The same; where it gives `false`, it runs `otherwise` first, for whose end [`begin`] waits as well.
-fn send(slot: Option<&Slot>, mut event: Event, otherwise: impl FnOnce()) -> bool {
+/// As [`emit`], but runs `otherwise` before it returns `false`. [`begin`] waits for the end of that as well.
+fn send(access: Option<&RingAccess>, event: &Event, otherwise: impl FnOnce()) -> bool {
     IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
     let emitted = RECORDING.load(Ordering::SeqCst) && {
-        let entered = slot.is_none_or(|slot| slot.in_ring.swap(1, Ordering::Relaxed) == 0);
-        if entered {
-            event.time_ns = sys::now_ns();
-            ring::write(&event, recorder::help);
-            if let Some(slot) = slot {
-                slot.in_ring.store(0, Ordering::Relaxed);
+        let write = || ring::write(sys::now_ns(), event, help);
+        let entered = match access {
+            Some(access) => access.enter(write),
+            None => {
+                write();
+                true
             }
-        } else {
+        };
+        if !entered {
             totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         }
         entered
@@ -105,20 +138,7 @@ fn send(slot: Option<&Slot>, mut event: Event, otherwise: impl FnOnce()) -> bool
     emitted
 }
 
-/// A token for a pair of `Taken` and `Put`.
+/// A new token, for the two events of one resize.
 pub fn token() -> u64 {
     NEXT_TOKEN.fetch_add(1, Ordering::Relaxed)
-}
-
-/// What an event of kind `Delta` says.
-pub fn counts_of(event: &Event) -> Counts {
-    Counts {
-        allocated: event.a,
-        freed: event.b,
-        requested: event.c,
-        requested_freed: event.d,
-        allocations: event.e & 0xff_ffff,
-        frees: event.e >> 24 & 0xff_ffff,
-        moved_in: (event.e >> 48) as u16 as i16 as u64,
-    }
 }

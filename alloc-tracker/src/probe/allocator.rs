@@ -1,14 +1,15 @@
-//! The allocator under the tracker, whichever it is: its name, its settings, and what it says of itself.
+//! The allocator under the tracker, whichever it is: its name, its settings and its statistics.
 use std::collections::BTreeMap;
 
 use alloc_timeline::Allocator;
 
-use super::{Probed, glibc, jemalloc};
-use crate::door::backend::{self, Backend};
+use super::reading::Readings;
+use super::{glibc, jemalloc};
+use crate::backend::{self, Backend};
 
-/// Who answers, for the head of the file.
-pub(crate) fn allocator() -> Allocator {
-    if let Some(name) = backend::over() {
+/// The allocator's name, version and settings, for the timeline's head.
+pub fn allocator() -> Allocator {
+    if let Some(name) = backend::inner::name() {
         let unknown = "unavailable: an allocator under `Over` tells nothing of itself";
         let config = BTreeMap::from([("statistics".to_owned(), unknown.to_owned())]);
         return Allocator { backend: name.to_owned(), version: String::new(), config, doors: Vec::new() };
@@ -19,19 +20,19 @@ pub(crate) fn allocator() -> Allocator {
     }
 }
 
-/// Its statistics, for the columns of the samples; none where it has none.
-pub fn read() -> Probed {
-    match (backend::over(), backend::backend()) {
+/// The allocator's statistics, in bytes, for the columns of the samples; nothing where it has none.
+pub fn read() -> Readings {
+    match (backend::inner::name(), backend::backend()) {
         (Some(_), _) => Vec::new(),
         (None, Backend::Jemalloc) => jemalloc::read(),
         (None, Backend::System) => glibc::read(),
     }
 }
 
-/// What it holds beyond the blocks that it has handed out, in bytes; `live` of them the tracker knows. `None` where it does
-/// not tell.
+/// The bytes that the allocator holds beyond the blocks that it has handed out; `live` is the tracker's sum of these
+/// blocks. `None` where the allocator has no statistics.
 pub fn beyond(live: u64) -> Option<u64> {
-    match (backend::over(), backend::backend()) {
+    match (backend::inner::name(), backend::backend()) {
         (Some(_), _) => None,
         (None, Backend::Jemalloc) => {
             let (allocated, resident) = jemalloc::allocated_and_resident()?;

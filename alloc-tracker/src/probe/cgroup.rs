@@ -4,21 +4,25 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::Lane;
+use alloc_timeline::OutsideFigure;
+use procfs_core::{FromRead, ProcessCGroups};
 
-/// The group's folder, or why there is none.
+/// The control group of this process, opened once and read on ticks.
 #[derive(Debug)]
 pub struct Cgroup {
+    /// The group's folder, or the reason why there is none.
     folder: Result<PathBuf, String>,
     /// The folder's memory.current, kept open.
     current: Option<File>,
+    /// The largest reading so far, in bytes.
     most: Option<u64>,
 }
 
 impl Cgroup {
+    /// Looks for the group of this process.
     pub fn find() -> Self {
-        let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let Some(path) = unified(&text) else {
+        let groups = ProcessCGroups::from_file("/proc/self/cgroup").ok();
+        let Some(path) = groups.as_ref().and_then(version_2) else {
             let folder = Err("unavailable: this process is in no control group of version 2".to_owned());
             return Cgroup { folder, current: None, most: None };
         };
@@ -30,14 +34,15 @@ impl Cgroup {
         Cgroup { folder, current, most: None }
     }
 
-    /// The group's memory and its limit.
+    /// The bytes that the group uses now; nothing where there is no group.
     pub fn read(&mut self) -> Option<(Cow<'static, str>, Option<u64>)> {
         let current = number(self.current.as_ref()?);
         self.most = self.most.max(current);
         Some(("cgroup_current".into(), current))
     }
 
-    pub fn lane(&mut self) -> Lane {
+    /// The group's figure for the whole run.
+    pub fn figure(&mut self) -> OutsideFigure {
         let (peak_bytes, source) = match &self.folder {
             Err(reason) => (None, reason.clone()),
             Ok(folder) => match File::open(folder.join("memory.peak")).ok().and_then(|file| number(&file)) {
@@ -47,13 +52,13 @@ impl Cgroup {
                 None => (self.most, format!("the most of {}/memory.current on any tick", folder.display())),
             },
         };
-        Lane { name: "cgroup".to_owned(), peak_bytes, at_peak_bytes: None, source }
+        OutsideFigure { name: "cgroup".to_owned(), peak_bytes, at_peak_bytes: None, source }
     }
 }
 
-/// The path of the line `0::/path`, which is version 2's.
-fn unified(text: &str) -> Option<&str> {
-    text.lines().find_map(|line| line.strip_prefix("0::"))
+/// The group's path in version 2, whose hierarchy always has the number 0.
+fn version_2(groups: &ProcessCGroups) -> Option<&str> {
+    groups.0.iter().find(|group| group.hierarchy == 0).map(|group| group.pathname.as_str())
 }
 
 fn number(file: &File) -> Option<u64> {
@@ -64,11 +69,17 @@ fn number(file: &File) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use procfs_core::FromBufRead;
+
     use super::*;
 
     #[test]
     fn only_version_2_counts() {
-        assert_eq!(unified("12:memory:/old\n0::/user.slice/a.scope\n"), Some("/user.slice/a.scope"));
-        assert_eq!(unified("12:memory:/old\n"), None);
+        let path = |text: &str| {
+            let groups = ProcessCGroups::from_buf_read(text.as_bytes()).expect("groups");
+            version_2(&groups).map(str::to_owned)
+        };
+        assert_eq!(path("12:memory:/old\n0::/user.slice/a.scope\n").as_deref(), Some("/user.slice/a.scope"));
+        assert_eq!(path("12:memory:/old\n"), None);
     }
 }

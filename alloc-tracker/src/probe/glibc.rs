@@ -3,13 +3,13 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::Allocator;
 
-use super::Probed;
+use super::reading::Readings;
 
-/// What glibc says of itself, in bytes.
+/// The statistics that we use, in bytes.
 struct Info {
-    /// Had from the kernel for blocks, resident or not.
+    /// What glibc has got from the kernel for blocks, resident or not.
     held: u64,
-    /// In blocks, with their headers.
+    /// The part of it that is in blocks, with their headers.
     in_use: u64,
 }
 
@@ -22,7 +22,8 @@ fn info() -> Option<Info> {
     }
     // SAFETY: the symbol of this name has this type in glibc.
     let mallinfo2: unsafe extern "C" fn() -> libc::mallinfo2 = unsafe { std::mem::transmute(found) };
-    // SAFETY: mallinfo2 takes each arena's lock in turn, none of which the recorder holds.
+    // SAFETY: mallinfo2 takes no arguments and may be called from any thread. It locks one arena after the other; no
+    // caller of `info` runs inside of the allocator, so none of them holds such a lock.
     let info = unsafe { mallinfo2() };
     let mapped = info.hblkhd as u64;
     Some(Info { held: info.arena as u64 + mapped, in_use: info.uordblks as u64 + mapped })
@@ -33,18 +34,19 @@ fn info() -> Option<Info> {
     None
 }
 
-/// What glibc holds, resident or not. `None` where it does not tell.
+/// The bytes that glibc has got from the kernel, resident or not. `None` where the C library has no `mallinfo2`.
 pub fn held() -> Option<u64> {
     info().map(|info| info.held)
 }
 
-/// The same, and what of it is in use.
-pub fn read() -> Probed {
+/// The bytes that glibc has got from the kernel, and those of them that are in use; nothing where there is no
+/// `mallinfo2`.
+pub fn read() -> Readings {
     let columns = |info: Info| vec![("glibc_held".into(), Some(info.held)), ("glibc_in_use".into(), Some(info.in_use))];
     info().map_or_else(Vec::new, columns)
 }
 
-/// The allocator and the settings that its environment gives, as the file has them.
+/// The C library's version and the allocator's settings in the environment, for the timeline's head.
 pub fn allocator() -> Allocator {
     let is_setting = |name: &str| name == "GLIBC_TUNABLES" || name.starts_with("MALLOC_");
     let mut config: BTreeMap<String, String> = std::env::vars_os()

@@ -1,13 +1,15 @@
 //! The process's share of the GPUs' memory, as the driver counts it (what nvidia-smi shows), through NVML.
-use alloc_timeline::Lane;
+use alloc_timeline::OutsideFigure;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
-use super::Probed;
+use super::reading::Readings;
 
-/// NVML, or why there is none.
+/// The GPUs' driver, opened once and read on ticks.
 pub struct Gpu {
+    /// The driver's library, or the reason why there is none.
     nvml: Result<Nvml, String>,
+    /// The largest reading so far, in bytes.
     most: Option<u64>,
 }
 
@@ -24,20 +26,21 @@ impl Gpu {
         Gpu { nvml, most: None }
     }
 
-    /// Bytes of this process on all GPUs.
-    pub fn read(&mut self) -> Probed {
+    /// Bytes of this process on all GPUs together; nothing where there is no driver.
+    pub fn read(&mut self) -> Readings {
         let Ok(nvml) = &self.nvml else { return Vec::new() };
         let bytes = process_bytes(nvml);
         self.most = self.most.max(bytes);
         vec![("gpu_process".into(), bytes)]
     }
 
-    pub fn lane(&self) -> Lane {
+    /// The GPUs' figure for the whole run.
+    pub fn figure(&self) -> OutsideFigure {
         let source = match &self.nvml {
             Ok(_) => "the most on any tick of NVML's used memory of this process".to_owned(),
             Err(reason) => reason.clone(),
         };
-        Lane { name: "gpu".to_owned(), peak_bytes: self.most, at_peak_bytes: None, source }
+        OutsideFigure { name: "gpu".to_owned(), peak_bytes: self.most, at_peak_bytes: None, source }
     }
 }
 

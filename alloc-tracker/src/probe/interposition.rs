@@ -1,54 +1,37 @@
-//! Whose malloc does each loaded object call? The linker can drop an interposing archive member without a word
-//! (rust-lang/rust#57287), so this is looked up in the running process: in each object's relocations, at the address
-//! that its calls really go to.
+//! Finds out which malloc each loaded object calls. The linker can drop an interposing archive member without a message
+//! (rust-lang/rust#57287), so we look it up in the running process: each object's relocations hold the addresses that
+//! its calls go to.
 use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;
 
 use alloc_timeline::Resolution;
+use object::{NativeEndian, elf};
 
-/// The functions that matter most: if one object's reach us, so do its others.
+/// The functions that we look for. An object whose calls of these reach the tracker reaches it with the rest of the
+/// family too.
 const SYMBOLS: [&CStr; 3] = [c"malloc", c"posix_memalign", c"free"];
 
-/// R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, R_X86_64_64 (System V ABI, AMD64 supplement, "Relocation").
+/// The relocations that hold a function's address (System V ABI, AMD64 supplement, "Relocation").
 #[cfg(target_arch = "x86_64")]
-const ADDRESS_RELOCATIONS: [u32; 3] = [6, 7, 1];
-/// R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT, R_AARCH64_ABS64 (ELF for the Arm 64-bit Architecture).
+const ADDRESS_RELOCATIONS: [elf::RelocationType; 3] =
+    [elf::R_X86_64_GLOB_DAT, elf::R_X86_64_JUMP_SLOT, elf::R_X86_64_64];
+/// The relocations that hold a function's address (ELF for the Arm 64-bit Architecture).
 #[cfg(target_arch = "aarch64")]
-const ADDRESS_RELOCATIONS: [u32; 3] = [1025, 1026, 257];
+const ADDRESS_RELOCATIONS: [elf::RelocationType; 3] =
+    [elf::R_AARCH64_GLOB_DAT, elf::R_AARCH64_JUMP_SLOT, elf::R_AARCH64_ABS64];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ADDRESS_RELOCATIONS: [u32; 0] = [];
+const ADDRESS_RELOCATIONS: [elf::RelocationType; 0] = [];
 
-const DT_STRTAB: i64 = 5;
-const DT_SYMTAB: i64 = 6;
-const DT_RELA: i64 = 7;
-const DT_RELASZ: i64 = 8;
-const DT_JMPREL: i64 = 23;
-const DT_PLTRELSZ: i64 = 2;
-
-#[repr(C)]
-struct Dyn {
-    tag: i64,
-    value: u64,
-}
-
-#[repr(C)]
-struct Rela {
-    offset: u64,
-    info: u64,
-    addend: i64,
-}
-
-#[repr(C)]
-struct Sym {
-    name: u32,
-    info: u8,
-    other: u8,
-    section: u16,
-    value: u64,
-    size: u64,
-}
-
-/// For every loaded object that calls malloc, posix_memalign or free: where those calls go.
+/// For every loaded object that calls `malloc`, `posix_memalign` or `free`: where these calls go.
+///
+/// ```
+/// use alloc_tracker::{interposition, untracked_objects};
+///
+/// let resolutions = interposition();
+/// for resolution in untracked_objects(&resolutions) {
+///     println!("{}: {} goes to {}", resolution.object, resolution.symbol, resolution.resolved_in);
+/// }
+/// ```
 pub fn interposition() -> Vec<Resolution> {
     let mut calls: Vec<Call> = Vec::new();
     // SAFETY: `visit` has the signature that dl_iterate_phdr calls, and `calls` outlives the call.
@@ -70,8 +53,9 @@ pub fn interposition() -> Vec<Resolution> {
     found
 }
 
-/// An object's relocation, as `visit` found it. Nothing is asked of the loader before dl_iterate_phdr is over: that holds
-/// a lock for which a dlopen in another thread waits while holding the one that dladdr and dlsym take.
+/// One relocation of an object, as `visit` found it. `visit` itself must not call dladdr or dlsym: dl_iterate_phdr
+/// holds one of the loader's locks, and a dlopen in another thread may wait for it while it holds the lock that dladdr
+/// and dlsym take.
 struct Call {
     object: String,
     name: &'static CStr,
@@ -82,7 +66,7 @@ struct Call {
 impl Call {
     fn target(&self) -> usize {
         if same_object(self.target, self.start) && !same_object(self.start, own_address()) {
-            // Not bound yet: it will be to what the process's global scope says.
+            // The call is not bound yet. The loader will bind it to the first definition in the process's global scope.
             // SAFETY: `name` is a C string.
             unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.name.as_ptr()) }.addr()
         } else {
@@ -91,8 +75,22 @@ impl Call {
     }
 }
 
-/// The objects among `resolutions` whose malloc or posix_memalign is not the tracker's. The C library and the dynamic
-/// loader call their own for what they free themselves; they are not counted here.
+/// Those of `resolutions` that do not lead to the tracker: the allocations of these objects are not counted. The C
+/// library and the dynamic loader are left out, since they call their own malloc only for blocks that they free
+/// themselves.
+///
+/// ```
+/// use alloc_tracker::{Resolution, untracked_objects};
+///
+/// let foreign = Resolution {
+///     object: "/usr/lib/libplugin.so".to_owned(),
+///     symbol: "malloc".to_owned(),
+///     resolved_in: "/usr/lib/libc.so.6".to_owned(),
+///     tracked: false,
+/// };
+/// let tracked = Resolution { tracked: true, ..foreign.clone() };
+/// assert_eq!(untracked_objects(&[tracked, foreign.clone()]), [&foreign]);
+/// ```
 pub fn untracked_objects(resolutions: &[Resolution]) -> Vec<&Resolution> {
     let system = |object: &str| {
         let name = Path::new(object).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -102,7 +100,8 @@ pub fn untracked_objects(resolutions: &[Resolution]) -> Vec<&Resolution> {
 }
 
 extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid info and the pointer that `interposition` gave it.
+    // SAFETY: dl_iterate_phdr passes a valid info, and the pointer to the list that `interposition` gave it and does
+    // not touch meanwhile.
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Call>>()) };
     let name = if info.dlpi_name.is_null() {
         String::new()
@@ -150,54 +149,71 @@ fn same_object(a: usize, b: usize) -> bool {
     }
 }
 
-/// Symbol and target address of each relocation of `info`'s object that matters.
+/// What a loaded object's dynamic section says, as addresses in memory.
+#[derive(Default)]
+struct Dynamic {
+    strings: usize,
+    symbols: usize,
+    /// Start and bytes of the relocations of data, and of those of procedure linkage.
+    relocations: [(usize, usize); 2],
+}
+
+impl Dynamic {
+    /// Reads the section of `info`'s object; `None` when it has none.
+    fn of(info: &libc::dl_phdr_info) -> Option<Self> {
+        let base = info.dlpi_addr as usize;
+        // SAFETY: the loader's program headers of a loaded object are valid for the callback's duration.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let section = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+        let mut entry = (base + section.p_vaddr as usize) as *const elf::Dyn64<NativeEndian>;
+        let mut found = Dynamic::default();
+        loop {
+            // SAFETY: the dynamic section is an array of entries that ends with one of tag DT_NULL.
+            let (tag, value) = unsafe { ((*entry).d_tag.get(NativeEndian), (*entry).d_val.get(NativeEndian) as usize) };
+            // glibc has already relocated these addresses, other loaders and the vDSO have not.
+            let address = if value < base { base + value } else { value };
+            match tag {
+                elf::DT_NULL => return (found.strings != 0 && found.symbols != 0).then_some(found),
+                elf::DT_STRTAB => found.strings = address,
+                elf::DT_SYMTAB => found.symbols = address,
+                elf::DT_RELA => found.relocations[0].0 = address,
+                elf::DT_RELASZ => found.relocations[0].1 = value,
+                elf::DT_JMPREL => found.relocations[1].0 = address,
+                elf::DT_PLTRELSZ => found.relocations[1].1 = value,
+                _ => {}
+            }
+            // SAFETY: the terminating entry has not been reached, so there is a next one.
+            entry = unsafe { entry.add(1) };
+        }
+    }
+}
+
+/// Symbol, load address and target address of each relocation of `info`'s object that matters.
 fn targets(info: &libc::dl_phdr_info) -> Vec<(&'static CStr, usize, usize)> {
     let base = info.dlpi_addr as usize;
-    // SAFETY: the loader's program headers of a loaded object are valid for the callback's duration.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return Vec::new() };
-    let mut table = (base + dynamic.p_vaddr as usize) as *const Dyn;
-    let (mut strings, mut symbols) = (0, 0);
-    let mut relocations = [(0usize, 0usize); 2];
-    loop {
-        // SAFETY: the dynamic section is an array of Dyn that ends with a tag of 0.
-        let entry = unsafe { &*table };
-        // glibc has already relocated these addresses, other loaders and the vDSO have not.
-        let address = if (entry.value as usize) < base { base + entry.value as usize } else { entry.value as usize };
-        match entry.tag {
-            0 => break,
-            DT_STRTAB => strings = address,
-            DT_SYMTAB => symbols = address,
-            DT_RELA => relocations[0].0 = address,
-            DT_RELASZ => relocations[0].1 = entry.value as usize,
-            DT_JMPREL => relocations[1].0 = address,
-            DT_PLTRELSZ => relocations[1].1 = entry.value as usize,
-            _ => {}
-        }
-        // SAFETY: the terminating entry has not been reached, so there is a next one.
-        table = unsafe { table.add(1) };
-    }
-    if strings == 0 || symbols == 0 {
-        return Vec::new();
-    }
+    let Some(Dynamic { strings, symbols, relocations }) = Dynamic::of(info) else { return Vec::new() };
     let mut found = Vec::new();
     for (start, bytes) in relocations.into_iter().filter(|&(start, _)| start != 0) {
-        // SAFETY: DT_RELA and DT_JMPREL point to arrays of Rela of the given sizes.
-        let list = unsafe { std::slice::from_raw_parts(start as *const Rela, bytes / size_of::<Rela>()) };
+        let count = bytes / size_of::<elf::Rela64<NativeEndian>>();
+        // SAFETY: DT_RELA and DT_JMPREL are the addresses of arrays of relocations, whose sizes in bytes are DT_RELASZ
+        // and DT_PLTRELSZ. The loader keeps them while dl_iterate_phdr runs.
+        let list = unsafe { std::slice::from_raw_parts(start as *const elf::Rela64<NativeEndian>, count) };
         for relocation in list {
-            let (symbol, kind) = ((relocation.info >> 32) as usize, relocation.info as u32);
-            if symbol == 0 || !ADDRESS_RELOCATIONS.contains(&kind) {
+            let symbol = relocation.r_sym(NativeEndian, false) as usize;
+            if symbol == 0 || !ADDRESS_RELOCATIONS.contains(&relocation.r_type(NativeEndian, false)) {
                 continue;
             }
             // SAFETY: a relocation's symbol number is an index into the object's symbol table, and the name of a symbol
             // an offset into its string table.
             let name = unsafe {
-                let entry = &*(symbols as *const Sym).add(symbol);
-                CStr::from_ptr((strings + entry.name as usize) as *const _)
+                let entry = &*(symbols as *const elf::Sym64<NativeEndian>).add(symbol);
+                CStr::from_ptr((strings + entry.st_name.get(NativeEndian) as usize) as *const _)
             };
             let Some(name) = SYMBOLS.into_iter().find(|&known| known == name) else { continue };
-            // SAFETY: an address relocation's place is a readable word of the loaded object.
-            let target = unsafe { ((base + relocation.offset as usize) as *const usize).read() };
+            let place = (base + relocation.r_offset.get(NativeEndian) as usize) as *const usize;
+            // SAFETY: such a relocation's place is a readable word of the loaded object. In a packed struct it may be
+            // unaligned.
+            let target = unsafe { place.read_unaligned() };
             found.push((name, start, target));
         }
     }

@@ -1,14 +1,14 @@
-//! jemalloc's own statistics, through tikv-jemalloc-ctl. Its numbers are snapshots of the last `epoch`.
+//! jemalloc's own statistics, through tikv-jemalloc-ctl. jemalloc updates them only when its `epoch` is advanced.
 use std::collections::BTreeMap;
 
 use alloc_timeline::Allocator;
 use tikv_jemalloc_ctl::{epoch, raw, stats};
 
-use super::Probed;
-use crate::door::jemalloc::CONFIG;
+use super::reading::Readings;
+use crate::backend::jemalloc::CONFIG;
 
-/// Allocated, active, resident and retained bytes; nothing when the statistics are not compiled in.
-pub fn read() -> Probed {
+/// Allocated, active, resident and retained bytes; nothing when jemalloc was compiled without statistics.
+pub fn read() -> Readings {
     if epoch::advance().is_err() {
         return Vec::new();
     }
@@ -21,13 +21,13 @@ pub fn read() -> Probed {
     known.map(|(name, bytes)| (name.into(), bytes.ok().map(|bytes| bytes as u64))).into()
 }
 
-/// Allocated and resident bytes of this moment.
+/// jemalloc's allocated and resident bytes now; `None` when jemalloc was compiled without statistics.
 pub fn allocated_and_resident() -> Option<(u64, u64)> {
     epoch::advance().ok()?;
     Some((stats::allocated::read().ok()? as u64, stats::resident::read().ok()? as u64))
 }
 
-/// The allocator and its settings as the file has them.
+/// jemalloc's version and settings, for the timeline's head.
 pub fn allocator() -> Allocator {
     let mut config = BTreeMap::new();
     config.insert("compiled_in".to_owned(), CONFIG.to_string_lossy().into_owned());

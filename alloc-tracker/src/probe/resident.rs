@@ -3,18 +3,19 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::status::page_bytes;
+use crate::sys::page_bytes;
 
-/// /proc/self/pagemap, open.
+/// The open file /proc/self/pagemap. We read it without procfs, which would make a list of all pages before we can
+/// count them.
 pub struct Pagemap {
     file: File,
     page_bytes: u64,
 }
 
 impl Pagemap {
-    /// `None` when the kernel does not tell.
+    /// Opens the file; `None` when that fails.
     pub fn open() -> Option<Self> {
-        Some(Pagemap { file: File::open("/proc/self/pagemap").ok()?, page_bytes: page_bytes() })
+        Some(Pagemap { file: File::open("/proc/self/pagemap").ok()?, page_bytes: page_bytes() as u64 })
     }
 
     /// Resident bytes of the pages that lie wholly or partly in `start..end`.
@@ -53,7 +54,7 @@ mod tests {
             println!("SKIPPED: no /proc/self/pagemap");
             return;
         };
-        let page = page_bytes() as usize;
+        let page = page_bytes();
         let start = crate::sys::map_zeroed(64 * page);
         for index in 0..10 {
             // SAFETY: the mapping has 64 pages, and it is this test's own.

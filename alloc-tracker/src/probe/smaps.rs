@@ -1,69 +1,71 @@
 //! The mappings of the process and how much of each is resident (proc_pid_smaps(5)).
-use super::status::kib_field;
+use procfs_core::FromRead;
+use procfs_core::process::{MMapPath, MemoryMap, MemoryMaps};
+
+/// What is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// The stack of the main thread.
+    Stack,
+    /// Memory without a name.
+    Anonymous,
+    /// Anything else that the kernel names: `[heap]`, `[vdso]`.
+    Other,
+}
 
 /// One mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
     pub start: usize,
     /// Address after the last.
     pub end: usize,
-    /// What is mapped: a path, `[stack]`, or nothing.
-    pub name: String,
+    /// What is mapped.
+    pub kind: Kind,
     /// Resident bytes.
     pub rss: u64,
-    /// Those of them that belong to no file (any more): anonymous memory, and written pages of a private mapping.
+    /// The part of `rss` that belongs to no file: anonymous memory, and private copies of a file's pages that the
+    /// process has written to.
     pub anonymous: u64,
 }
 
-/// The mappings of this process; `None` when the kernel does not tell.
+/// The mappings of this process; `None` when the kernel's list cannot be read.
 pub fn read() -> Option<Vec<Mapping>> {
-    std::fs::read_to_string("/proc/self/smaps").ok().map(|text| parse(&text))
+    let maps = MemoryMaps::from_file("/proc/self/smaps").ok()?;
+    Some(maps.iter().map(mapping).collect())
 }
 
-/// The mappings in a text of the kernel's form.
-pub fn parse(text: &str) -> Vec<Mapping> {
-    let mut mappings: Vec<Mapping> = Vec::new();
-    for line in text.lines() {
-        if let Some(mapping) = head(line) {
-            mappings.push(mapping);
-        } else if let Some(last) = mappings.last_mut() {
-            if line.starts_with("Rss:") {
-                last.rss = kib_field(line, "Rss").unwrap_or_default();
-            } else if line.starts_with("Anonymous:") {
-                last.anonymous = kib_field(line, "Anonymous").unwrap_or_default();
-            }
-        }
-    }
-    mappings
-}
-
-/// `7f00-7f10 rw-p 00000000 00:00 0   name`, or `None` for the lines about it.
-fn head(line: &str) -> Option<Mapping> {
-    let (range, rest) = line.split_once(' ')?;
-    let (start, end) = range.split_once('-')?;
-    let start = usize::from_str_radix(start, 16).ok()?;
-    let end = usize::from_str_radix(end, 16).ok()?;
-    let mut rest = rest;
-    for _ in 0..4 {
-        rest = rest.trim_start().split_once(' ').map_or("", |(_, after)| after);
-    }
-    Some(Mapping { start, end, name: rest.trim().to_owned(), rss: 0, anonymous: 0 })
+fn mapping(map: &MemoryMap) -> Mapping {
+    let kind = match &map.pathname {
+        MMapPath::Path(_) | MMapPath::Vsys(_) => Kind::File,
+        MMapPath::Stack | MMapPath::TStack(_) => Kind::Stack,
+        MMapPath::Anonymous => Kind::Anonymous,
+        _ => Kind::Other,
+    };
+    let field = |name: &str| map.extension.map.get(name).copied().unwrap_or_default();
+    let (start, end) = (map.address.0 as usize, map.address.1 as usize);
+    Mapping { start, end, kind, rss: field("Rss"), anonymous: field("Anonymous") }
 }
 
 #[cfg(test)]
 mod tests {
+    use procfs_core::FromBufRead;
+
     use super::*;
 
     #[test]
     fn a_mapping_with_and_without_a_name() {
         let text = "7f0000000000-7f0000002000 r-xp 00001000 fe:00 123        /usr/lib/a b.so\n\
                     Size:                  8 kB\nRss:                   4 kB\nAnonymous:             4 kB\n\
-                    7f0000002000-7f0000003000 rw-p 00000000 00:00 0 \nRss:                   0 kB\n";
-        let mappings = parse(text);
-        assert_eq!(mappings.len(), 2);
-        assert_eq!((mappings[0].name.as_str(), mappings[0].rss), ("/usr/lib/a b.so", 4096));
-        assert_eq!((mappings[0].anonymous, mappings[1].anonymous), (4096, 0));
-        assert_eq!((mappings[1].name.as_str(), mappings[1].start), ("", 0x7f00_0000_2000));
+                    7f0000002000-7f0000003000 rw-p 00000000 00:00 0 \nRss:                   0 kB\n\
+                    7f0000004000-7f0000005000 rw-p 00000000 00:00 0                          [stack]\n";
+        let maps = MemoryMaps::from_buf_read(text.as_bytes()).expect("mappings");
+        let mappings: Vec<Mapping> = maps.iter().map(mapping).collect();
+        assert_eq!(mappings.len(), 3);
+        assert_eq!((mappings[0].kind, mappings[0].rss, mappings[0].anonymous), (Kind::File, 4096, 4096));
+        assert_eq!((mappings[1].kind, mappings[1].start, mappings[1].rss), (Kind::Anonymous, 0x7f00_0000_2000, 0));
+        assert_eq!(mappings[2].kind, Kind::Stack);
     }
 }

@@ -1,33 +1,41 @@
-//! The recorder: reads the events in order, keeps who owns what now and at the peaks, looks at the probes on every
-//! tick, and writes what it saw.
+//! The recorder: reads the events in order, has them replayed, reads the probes on every tick, and writes the timeline.
 //!
 //! ```text
-//! event ring -> state.rs (one reader at a time) -> replay.rs (blocks, accounts, peaks) -> extract.rs (rows)
-//!                                                    | known.rs, growth.rs ------------> analysis.rs (what became of them)
-//!                                                    | sites.rs (samples, by stack) ---> symbols.rs (names, at the end)
-//!                                                                                            |
-//! probes ------------------------------------------> thread.rs (ticks) -> Records -> output.rs (log, timeline)
-//!                                                       | watch.rs (thresholds, before a peak) -> thread/dump.rs
-//!                                 books.rs (near the peak), aside.rs (what takes too long to do between two ticks)
+//! event ring -> state.rs (one reader at a time) -> alloc-replay -> records
+//!                                                                     |
+//! probes --------------------------> recording.rs (ticks) ------------+--> output.rs (log, timeline)
+//!                                     | schedule.rs (what is written on some ticks only)
+//!                                     | book_keeper.rs (near the peak), thresholds.rs -> dumps.rs
+//!                                     | background.rs (work that takes longer than a tick)
+//!                                     | closing.rs (the last records of a timeline)
+//!                                     \ stack_names.rs (names of sampled calls, at the end)
+//! thread.rs runs it, pace.rs says how long it may sleep
 //! ```
-mod account;
-mod analysis;
-mod aside;
-mod books;
-mod extract;
-mod group;
-mod growth;
-mod known;
-mod lifetime;
-pub(crate) mod output;
-mod ownership;
-mod replay;
-mod sites;
-pub(crate) mod state;
-mod symbols;
-#[cfg(test)]
-mod tests;
-pub(crate) mod thread;
-pub(crate) mod watch;
+mod clock;
+mod counts;
+mod rss_at_peak;
+mod schedule;
+mod state;
 
-pub(crate) use state::{drain, help};
+mod background;
+mod output;
+mod pace;
+mod thresholds;
+
+mod book_keeper;
+mod closing;
+#[cfg(feature = "stacks")]
+mod stack_names;
+
+mod sampled_stacks;
+
+mod recording;
+
+mod dumps;
+
+mod thread;
+
+pub use output::Output;
+pub use state::{hold_reading, release_reading};
+pub use thread::Recorder;
+pub use thresholds::{Approach, Callback, Expected, PeakAction, Thresholds};

@@ -1,53 +1,61 @@
-//! The replay that is under way, and the one rule for touching it: whoever holds the ring's reading right may.
-use super::replay::Replay;
-use crate::event::ring::{self, Reader};
-use crate::ledger::pool;
-use crate::scope::as_tracker;
-use crate::sys::sync::{AtomicBool, Guarded, Ordering, statics, yield_now};
+//! The replay of the current session. Only the thread that has the right to read the event ring may touch it.
+use alloc_replay::Replay;
+
+use crate::event::ring::{self, Numbered, Reader};
+use crate::ledger::{self, totals};
+use crate::sys::sync::{AtomicBool, Ordering, RawCell, statics, yield_now};
 
 statics! {
-    /// Touched only in `with`, by the one thread that holds the ring's Reader.
-    static STATE: Guarded<Option<Replay>> = Guarded::new(None);
+    /// Only `read_and` touches it, in the one thread that has the ring's `Reader`.
+    static REPLAY: RawCell<Option<Replay>> = RawCell::new(None);
+    /// Whether [`hold_reading`] has kept the right to read.
+    static HELD: AtomicBool = AtomicBool::new(false);
 }
 
-/// Reads all events that are there and then runs `work`, all with the tracker as the owner of what it allocates.
-fn with<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
-    let locked = || {
-        STATE.with_mut(|state| {
-            // SAFETY: `reader` is the only one, and lives until the reference is gone.
-            let state = unsafe { &mut *state };
-            while let Some((number, event)) = reader.next() {
-                if let Some(replay) = state {
-                    replay.apply(number, &event);
+/// Replays all events that are in the ring, then runs `work` on the replay. The tracker is the owner of all that is
+/// allocated meanwhile.
+fn read_and<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
+    ledger::as_tracker(|| {
+        REPLAY.with_mut(|replay| {
+            // SAFETY: `ring::reader` gives out one Reader at a time, and `reader` lives longer than this reference.
+            let replay = unsafe { &mut *replay };
+            while let Some(Numbered { number, time_ns, event }) = reader.next() {
+                if let Some(replay) = replay {
+                    replay.apply(number, time_ns, &event, |scope, counts| totals::of(scope).add(&counts));
                 }
             }
-            work(state)
+            work(replay)
         })
-    };
-    match pool::acquire() {
-        Some(slot) => as_tracker(slot, locked),
-        None => pool::as_tracker_without_slot(locked),
-    }
+    })
 }
 
-/// Runs `work` on the replay, after all events that are there; waits for its turn.
-pub fn work<T>(work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
+/// Replays all events that are in the ring, then runs `work` on the replay, which is `None` when no session records.
+/// Waits while another thread is reading.
+pub fn with_state<T>(work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
     loop {
         if let Some(reader) = ring::reader() {
-            return with(reader, work);
+            return read_and(reader, work);
         }
         yield_now();
     }
 }
 
-statics! {
-    /// Whether [`hold`] has the right to read.
-    static HELD: AtomicBool = AtomicBool::new(false);
+/// Like [`with_state`], but runs `work` only when a session records.
+pub fn with_replay<T>(work: impl FnOnce(&mut Replay) -> T) -> Option<T> {
+    with_state(|replay| replay.as_mut().map(work))
 }
 
-/// Reads all events that are there and keeps the right to read until [`let_go`]: around a fork. Somebody who does not
-/// give it up for long must be this very thread, interrupted by the signal handler that forks: then without.
-pub fn hold() {
+/// Replays the events that are in the ring, unless another thread is reading.
+pub fn drain() {
+    if let Some(reader) = ring::reader() {
+        read_and(reader, |_| ());
+    }
+}
+
+/// Before a fork: replays all events, and keeps the right to read until [`release_reading`]. If the right does not come
+/// back for long, this very thread must have it: a signal handler interrupted the thread while it was reading, and
+/// forks. Then the fork goes on without the right.
+pub fn hold_reading() {
     for _ in 0..10_000 {
         drain();
         if let Some(reader) = ring::reader() {
@@ -59,23 +67,9 @@ pub fn hold() {
     }
 }
 
-/// Gives back the right that [`hold`] keeps.
-pub fn let_go() {
+/// Gives back the right that [`hold_reading`] keeps.
+pub fn release_reading() {
     if HELD.swap(false, Ordering::Relaxed) {
         ring::give_back();
     }
-}
-
-/// Reads the events that are there, unless somebody is at it.
-pub fn drain() {
-    if let Some(reader) = ring::reader() {
-        with(reader, |_| ());
-    }
-}
-
-/// What a thread does that waits for a place in the ring: read, and let others go on: the one that reads, or the one that
-/// has claimed the next place and not written it yet.
-pub fn help() {
-    drain();
-    yield_now();
 }

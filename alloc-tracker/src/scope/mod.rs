@@ -1,8 +1,6 @@
-//! Scopes as programs see them: RAII guards for phases and layers, and their hand-over to threads and futures.
-mod carry;
-mod guard;
-pub mod hooks;
+//! Scopes as numbers, and the names that the numbers stand for.
+mod table;
 
-pub use carry::{Captured, Instrumented, capture};
-pub use guard::{ScopeGuard, layer, phase};
-pub(crate) use guard::{as_tracker, too_deep};
+mod names;
+
+pub use names::{Interned, MAX_SCOPES, count, describe, name, overflowed, parts, ranges, scope, text};

@@ -1,34 +1,59 @@
-//! How a session begins.
+//! The builder of a session: its options, its checks at the start, and the first records of its timeline.
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use alloc_timeline::{Door, FORMAT_VERSION, Record, Resolution};
 use serde_json::Value;
 
-use super::{Session, SessionError, end, size};
-use crate::door::backend;
-use crate::mode::mode;
-use crate::probe;
-use crate::recorder::output::Output;
-use crate::recorder::thread::Recorder;
-use crate::recorder::watch::{Approach, Callback, Expected, Then, Watch};
-use crate::scope::as_tracker;
-use crate::stacks;
-use crate::sys;
-use crate::{interposition, ledger::pool};
+use super::active;
+use super::error::SessionError;
+use super::fact::Fact;
+use super::handle::Session;
+use crate::ledger::as_tracker;
+use crate::probe::interposition::interposition;
+use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Recorder, Thresholds};
+use crate::settings::{self, sampling};
+use crate::{backend, probe, sys};
 
-/// The environment variable that sets thresholds.
-const DUMP_AT: &str = "ALLOC_TRACKER_DUMP_AT";
+impl Session {
+    /// A builder for a session, with the default options.
+    ///
+    /// ```no_run
+    /// let session = alloc_tracker::Session::builder().output("run.timeline.json").fact("batch", 32).start()?;
+    /// # Ok::<(), alloc_tracker::SessionError>(())
+    /// ```
+    pub fn builder() -> SessionBuilder {
+        SessionBuilder::default()
+    }
+}
 
-/// How to record; see [`Session::builder`].
+/// The options of a session; made by [`Session::builder`].
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use alloc_tracker::{Expected, PeakAction, Session};
+///
+/// let session = Session::builder()
+///     .output("run-%p.timeline.json")
+///     .interval(Duration::from_millis(5))
+///     .fact("batch", 32)
+///     .dump_at(8 << 30)
+///     .before_peak(Expected::ShareOfLastStep(0.9), |approach| {
+///         eprintln!("{} live bytes", approach.live_bytes);
+///         PeakAction::Dump
+///     })
+///     .start()?;
+/// # Ok::<(), alloc_tracker::SessionError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is recorded before `start`"]
 pub struct SessionBuilder {
     output: PathBuf,
     interval: Duration,
-    facts: BTreeMap<String, Value>,
-    watch: Watch,
+    facts: BTreeMap<String, Fact>,
+    thresholds: Thresholds,
 }
 
 impl Default for SessionBuilder {
@@ -37,105 +62,106 @@ impl Default for SessionBuilder {
             output: PathBuf::from("run.timeline.json"),
             interval: Duration::from_millis(10),
             facts: BTreeMap::new(),
-            watch: Watch::default(),
+            thresholds: Thresholds::default(),
         }
     }
 }
 
 impl SessionBuilder {
-    /// The timeline to write; `run.timeline.json` unless said otherwise. `%p` in it becomes the process's number.
-    pub fn output(mut self, path: impl Into<PathBuf>) -> Self {
-        self.output = path.into();
+    /// Sets the path of the timeline; the default is `run.timeline.json`. The process id replaces `%p` in it.
+    pub fn output(mut self, path: impl AsRef<Path>) -> Self {
+        self.output = path.as_ref().to_owned();
         self
     }
 
-    /// Distance of two samples; 10 ms unless said otherwise. Peaks do not depend on it.
+    /// Sets the time between two samples; the default is 10 ms, the least is 1 ms. Peaks do not depend
+    /// on it, because the recorder also replays what happened between two samples.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval.max(Duration::from_millis(1));
         self
     }
 
-    /// A fact about the run: `model`, `mode`, `batch`.
-    pub fn fact(mut self, key: &str, value: impl Into<Value>) -> Self {
+    /// Adds a fact about the run, such as `model`, `mode` or `batch`. The timeline has it in `run`; a later fact with
+    /// the same key replaces it.
+    pub fn fact(mut self, key: &str, value: impl Into<Fact>) -> Self {
         self.facts.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Writes a copy of the timeline so far when the live bytes reach `bytes` (usable bytes): beside the timeline, as
-    /// `NAME.threshold-1.timeline.json`, `-2` and so on up to 16. The timeline itself gets a mark with the table of
-    /// owners. It is written again only after the live bytes have fallen by an eighth below `bytes` in between. It can be
-    /// given several times; the environment variable `ALLOC_TRACKER_DUMP_AT` (`1GiB`, or several with commas) adds to it.
+    /// Adds a threshold: when the live bytes reach `bytes` (usable bytes), the recorder writes a dump, which is a copy
+    /// of the timeline so far. Dumps lie beside the timeline and are called `NAME.threshold-1.timeline.json`, `-2` and
+    /// so on up to 16. The timeline itself gets a mark with the table of owners. A threshold counts as reached again
+    /// only after the live bytes have been more than an eighth below `bytes` in between. This method can be called
+    /// several times; the environment variable `ALLOC_TRACKER_DUMP_AT` (`1GiB`, or several sizes with commas) adds
+    /// thresholds as well.
     ///
-    /// The recorder looks every 2 ms, and the copy shows that moment: at most one tick (see
-    /// [`interval`](Self::interval)) after the crossing, as long as the machine has a core for it.
+    /// The recorder compares the live bytes with the thresholds every 2 ms, and a dump shows the moment of that
+    /// comparison: at most one tick (see [`interval`](Self::interval)) after the crossing, as long as the recorder's
+    /// thread gets a core.
     pub fn dump_at(mut self, bytes: u64) -> Self {
-        self.watch.threshold(bytes);
+        self.thresholds.dump_at(bytes);
         self
     }
 
-    /// Calls `function` when the live bytes come near a peak that is expected: so many bytes (again only after they have
-    /// fallen by an eighth below), or a share of the last step's peak (once a step). What it gives back says whether the
-    /// timeline so far is written, as `NAME.before-peak-1.timeline.json`.
+    /// Calls `function` when the live bytes come near an expected peak. [`Expected::Bytes`] expects a number of bytes;
+    /// the function is called again only after the live bytes have been more than an eighth below it.
+    /// [`Expected::ShareOfLastStep`] expects a share of the last step's peak; the function is called at most once in a
+    /// step. The function's result says whether the recorder writes a dump, called `NAME.before-peak-1.timeline.json`.
     ///
-    /// It runs on the recorder's thread, up to one tick after the bytes were reached, which a short peak may not wait
-    /// for. It must not block: while it runs, nothing is recorded, and a program that allocates much has to wait. What it
-    /// allocates is counted as the tracker's own. It may mark an instant or state a fact, but not finish the session.
-    /// When it panics it is not called again, and the timeline's losses say so.
-    pub fn before_peak(mut self, expected: Expected, function: impl FnMut(&Approach) -> Then + Send + 'static) -> Self {
-        self.watch.before(expected, Callback::new(function));
+    /// The function runs on the recorder's thread, up to one tick after the bytes were reached; a short peak may be
+    /// over by then. The function must not block: while it runs, nothing is recorded, and a program that allocates much
+    /// has to wait. What the function allocates is counted as the tracker's own. The function may add marks and facts,
+    /// but must not finish the session, which waits for this thread. When it panics, it is not called again, and the
+    /// timeline's losses say so.
+    pub fn before_peak(
+        mut self,
+        expected: Expected,
+        function: impl FnMut(&Approach) -> PeakAction + Send + 'static,
+    ) -> Self {
+        self.thresholds.call_before(expected, Callback::new(function));
         self
     }
 
     /// Begins recording.
     ///
     /// # Errors
-    /// When a session is open already, when the output cannot be written, when there is no thread to be had, or when the two
-    /// doors lead to two allocators.
+    /// - [`SessionError::AlreadyRecording`] when this process has a session that is not finished;
+    /// - [`SessionError::Output`] when the timeline's folder cannot be written to;
+    /// - [`SessionError::Thread`] when the recorder's threads cannot be started;
+    /// - [`SessionError::TwoBackends`] when Rust's allocations and C's go to two allocators.
     pub fn start(self) -> Result<Session, SessionError> {
-        let start = || self.begin();
-        match pool::acquire() {
-            Some(slot) => as_tracker(slot, start),
-            None => start(),
-        }
+        as_tracker(|| self.begin())
     }
 
-    fn begin(&self) -> Result<Session, SessionError> {
+    fn begin(self) -> Result<Session, SessionError> {
         let resolutions = interposition();
-        if let Some(allocator) = backend::over()
+        if let Some(allocator) = backend::inner::name()
             && resolutions.iter().any(|resolution| resolution.tracked)
         {
             return Err(SessionError::TwoBackends { allocator });
         }
-        end::install(|| {
+        active::install(|| {
             let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
-            // The folder of now, whatever the working directory is in the end.
+            // The path is made absolute now, because the program may change its working directory before the end.
             let path = std::path::absolute(&path).unwrap_or(path);
             let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
-            output.losses.extend(stacks::complaint());
-            let watch = self.watch_with_environment(&mut output.losses);
-            Recorder::start(output, self.first_records(resolutions), self.interval, watch).map_err(SessionError::Thread)
+            let mut losses = Vec::from_iter(sampling::problem());
+            let mut thresholds = self.thresholds.clone();
+            settings::dump_thresholds(&mut losses).into_iter().for_each(|bytes| thresholds.dump_at(bytes));
+            losses.into_iter().for_each(|loss| output.lose(loss));
+            Recorder::start(output, self.first_records(resolutions), self.interval, thresholds)
+                .map_err(SessionError::Thread)
         })?;
-        Ok(Session { open: true })
-    }
-
-    /// What to watch for, with what the environment adds.
-    fn watch_with_environment(&self, losses: &mut Vec<String>) -> Watch {
-        let mut watch = self.watch.clone();
-        let Ok(asked) = std::env::var(DUMP_AT) else { return watch };
-        for text in asked.split(',').map(str::trim).filter(|text| !text.is_empty()) {
-            match size::parse(text) {
-                Some(bytes) => watch.threshold(bytes),
-                None => losses.push(format!("{DUMP_AT}: '{text}' is no size: write 1GiB, 512MiB or a number of bytes")),
-            }
-        }
-        watch
+        Ok(Session::new())
     }
 
     fn first_records(&self, resolutions: Vec<Resolution>) -> Vec<Record> {
-        let mut run = self.facts.clone();
+        let facts = self.facts.iter();
+        let mut run: BTreeMap<String, Value> =
+            facts.map(|(key, fact)| (key.clone(), fact.clone().into_json())).collect();
         let command: Vec<Value> = std::env::args_os().map(|word| word.to_string_lossy().into()).collect();
         run.insert("command".to_owned(), command.into());
-        run.insert("tracker_mode".to_owned(), mode().name().into());
+        run.insert("tracker_mode".to_owned(), settings::mode().name().into());
         run.insert("pid".to_owned(), std::process::id().into());
         run.insert("started_unix_ns".to_owned(), sys::unix_ns().into());
         let mut allocator = probe::allocator();
@@ -146,7 +172,7 @@ impl SessionBuilder {
         let start = Record::Start {
             format_version: FORMAT_VERSION,
             run,
-            machine: probe::machine::machine(),
+            machine: probe::machine(),
             allocator,
             interval_ns: self.interval.as_nanos() as u64,
         };

@@ -1,19 +1,19 @@
-//! The addresses of sampled blocks that live, so that a free is known to be of one.
+//! The addresses of live sampled blocks. Every free looks here whether its block was sampled.
 //!
 //! ```text
-//! counts, a byte for each bucket: | 0 | 0 | 2 | 0 | ...      how many addresses belong into it
+//! counts, a byte for each bucket: | 0 | 0 | 2 | 0 | ...      how many addresses have this bucket as their own
 //! bucket of an address (one cache line):  | a | a | 0 | 0 | 0 | 0 | 0 | 0 |
 //! ```
 //!
-//! Every free looks at its address's count, which is nearly always 0; the counts fit into the nearest cache. An address
-//! whose bucket is full goes into the next one. One that finds no place in either is not followed: its sample counts as
-//! allocated, but not as live.
+//! A free reads the count of its address's bucket, which is nearly always 0; all counts together fit into the
+//! first-level cache. An address whose bucket is full goes into the next bucket. If that is full as well, the sampled
+//! block is not followed: the sample counts among the allocated bytes, but not among the live ones.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 use crate::sys;
 
-/// Buckets; a power of two. With 100,000 sampled blocks alive, hardly any address finds no place.
+/// The number of buckets, a power of two. With 100,000 live sampled blocks, hardly any address finds no place.
 const BUCKETS: usize = 1 << 15;
 const PLACES: usize = 8;
 
@@ -22,28 +22,21 @@ struct Bucket {
     places: [AtomicU64; PLACES],
 }
 
-/// Never less than the addresses in the table that belong into the bucket.
+/// For each bucket, at least the number of addresses in the table that have it as their own.
 static COUNTS: [AtomicU8; BUCKETS] = [const { AtomicU8::new(0) }; BUCKETS];
-/// Mapped with the first address.
+/// The buckets; null before the first address is added.
 static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
 
 fn table() -> Option<&'static [Bucket]> {
     let table = TABLE.load(Ordering::Acquire);
-    // SAFETY: a table is a mapping of BUCKETS buckets of zeroes, never unmapped once it stands here.
+    // SAFETY: the pointer is null or comes from `table_or_map`: a mapping of BUCKETS buckets of zeroes, which stays for
+    // ever. A bucket's fields are atomics, for which zero is a value.
     (!table.is_null()).then(|| unsafe { std::slice::from_raw_parts(table, BUCKETS) })
 }
 
 fn table_or_map() -> Option<&'static [Bucket]> {
-    table().or_else(|| {
-        let bytes = BUCKETS * size_of::<Bucket>();
-        let fresh = sys::map_zeroed(bytes).cast::<Bucket>();
-        if !fresh.is_null()
-            && TABLE.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
-        {
-            sys::unmap(fresh.cast(), bytes);
-        }
-        table()
-    })
+    sys::get_or_map(&TABLE, BUCKETS * size_of::<Bucket>());
+    table()
 }
 
 /// The addresses that the table occupies, once there is one.
@@ -52,25 +45,25 @@ pub fn range() -> Option<(usize, usize)> {
     (start != 0).then_some((start, start + BUCKETS * size_of::<Bucket>()))
 }
 
-/// The place of an address's bucket.
+/// The number of an address's bucket.
 fn hash(address: usize) -> usize {
     (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (64 - BUCKETS.ilog2())
 }
 
-/// The places of its bucket, and of the next.
+/// The places in which an address of `bucket` may be: those of that bucket and of the next.
 fn places(table: &[Bucket], bucket: usize) -> impl Iterator<Item = &AtomicU64> {
     table[bucket].places.iter().chain(&table[(bucket + 1) % BUCKETS].places)
 }
 
-/// Adds the address of a live block; it may be there already, if the block was sampled before. `false` when there is no
-/// room.
+/// Adds the address of a live block. (It is there already when a block is sampled again because it grew.) `false` when
+/// there is no room.
 pub fn add(address: usize) -> bool {
     let Some(table) = table_or_map() else { return false };
     let (wanted, bucket) = (address as u64, hash(address));
     if places(table, bucket).any(|place| place.load(Ordering::Relaxed) == wanted) {
         return true;
     }
-    // Before the address is there, so that nobody misses it.
+    // The count grows before the address is there, so that no free misses the address.
     COUNTS[bucket].fetch_add(1, Ordering::Relaxed);
     let free = |place: &AtomicU64| place.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok();
     let added = places(table, bucket).any(free);
@@ -80,7 +73,7 @@ pub fn add(address: usize) -> bool {
     added
 }
 
-/// Removes the address of a block that is about to be freed; whether it was there.
+/// Removes the address of a block that is about to be freed. Returns whether it was there.
 #[inline]
 pub fn remove(address: usize) -> bool {
     let bucket = hash(address);

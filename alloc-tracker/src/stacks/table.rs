@@ -1,60 +1,58 @@
-//! Stacks by number: each sequence of frames is kept once.
+//! The table of stacks: each sequence of frames has a number and is kept once.
 //!
 //! ```text
 //! index[hash] -> number -> (start, length) -> frames, one after the other
 //! ```
 //!
-//! Numbers, their frames and the index are only ever added to, without a lock; two threads that add one stack at the same
-//! moment may number it twice, which sums up the same. What finds no room has no stack. The tables are mapped with the
-//! first stack, and resident where touched.
+//! Numbers, frames and index entries are only ever added, without a lock. Two threads that add one stack at the same
+//! moment may give it two numbers; sums over samples are right all the same. A stack that finds no room gets
+//! [`NO_STACK`]. The tables are mapped when the first stack is added, and their pages become resident when touched.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::NO_STACK;
 use crate::sys;
 
-/// Stacks; the last numbers find no room. 512 bytes a stack are 32 MiB when all are used.
+/// In place of a stack's number: the sample's calls could not be found or kept.
+pub const NO_STACK: u32 = 0;
+/// The number of stacks; their numbers are below it.
 const MAX_STACKS: usize = 1 << 16;
 const INDEX: usize = 2 * MAX_STACKS;
+/// The number of frames of all stacks together: 64 for each stack, 32 MiB when all are used.
 const MAX_FRAMES: usize = 64 * MAX_STACKS;
-/// How many places of the index are tried.
+/// How many places of the index are tried for one stack.
 const TRIES: usize = 64;
-/// Bits of a stack's start among the frames; above them is its length.
+/// A stack is a number of 64 bits: in this many low bits the index of its first frame, above them its length.
 const START_BITS: u32 = 48;
-/// In a stack's length: there were more calls than were kept.
+/// Flag in a stack's length: there were more calls than were kept.
 const CUT: u64 = 1 << 15;
 
 #[repr(C)]
 struct Tables {
-    /// The upper half of a stack's hash, and its number; 0: unused.
+    /// By hash: the upper half of a stack's hash, and the stack's number in the lower half; 0 for an unused place.
     index: [AtomicU64; INDEX],
+    /// By number: the start and the length of a stack; 0 for an unused number.
     stacks: [AtomicU64; MAX_STACKS],
     frames: [AtomicU64; MAX_FRAMES],
 }
 
 static TABLES: AtomicPtr<Tables> = AtomicPtr::new(ptr::null_mut());
+/// The next number.
 static STACKS: AtomicUsize = AtomicUsize::new(NO_STACK as usize + 1);
+/// How many frames are in use.
 static FRAMES: AtomicUsize = AtomicUsize::new(0);
 
 fn tables() -> Option<&'static Tables> {
-    // SAFETY: null, or a mapping of zeroes as long as the tables, whose fields are all atomics; never unmapped.
+    // SAFETY: the pointer is null or a mapping of zeroes of this size (`tables_or_map`), which is never unmapped once
+    // it stands here; all fields are atomics, for which zero is a value.
     unsafe { TABLES.load(Ordering::Acquire).as_ref() }
 }
 
 fn tables_or_map() -> Option<&'static Tables> {
-    tables().or_else(|| {
-        let bytes = size_of::<Tables>();
-        let fresh = sys::map_zeroed(bytes).cast::<Tables>();
-        if !fresh.is_null()
-            && TABLES.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
-        {
-            sys::unmap(fresh.cast(), bytes);
-        }
-        tables()
-    })
+    sys::get_or_map(&TABLES, size_of::<Tables>());
+    tables()
 }
 
-/// The addresses that the tables occupy, once there are any.
+/// The addresses that the tables occupy; `None` before they are mapped.
 pub fn range() -> Option<(usize, usize)> {
     let start = TABLES.load(Ordering::Relaxed).addr();
     (start != 0).then_some((start, start + size_of::<Tables>()))
@@ -67,7 +65,8 @@ fn hash(frames: &[u64], cut: bool) -> u64 {
     })
 }
 
-/// The number of a stack, innermost call first; [`NO_STACK`] when there is no room. `cut`: there were more calls.
+/// The number of a stack, whose frames are given from the innermost call on; [`NO_STACK`] when there is no room. `cut`:
+/// there were more calls than `frames` has.
 pub fn number(frames: &[u64], cut: bool) -> u32 {
     let Some(tables) = tables_or_map() else { return NO_STACK };
     let hash = hash(frames, cut);
@@ -97,6 +96,7 @@ pub fn number(frames: &[u64], cut: bool) -> u32 {
     fresh.unwrap_or(NO_STACK)
 }
 
+/// Adds a stack and returns its number.
 fn append(tables: &Tables, frames: &[u64], cut: bool) -> u32 {
     if STACKS.load(Ordering::Relaxed) >= MAX_STACKS || FRAMES.load(Ordering::Relaxed) + frames.len() > MAX_FRAMES {
         return NO_STACK;
@@ -111,12 +111,14 @@ fn append(tables: &Tables, frames: &[u64], cut: bool) -> u32 {
     number as u32
 }
 
+/// The frames of a stack, and whether it is cut.
 fn entry(tables: &Tables, number: u32) -> Option<(&[AtomicU64], bool)> {
     let stack = tables.stacks.get(number as usize)?.load(Ordering::Acquire);
     let (start, length) = ((stack & ((1 << START_BITS) - 1)) as usize, stack >> START_BITS);
     Some((tables.frames.get(start..start + (length & !CUT) as usize)?, length & CUT != 0))
 }
 
+/// Whether the stack `number` is this one.
 fn is(tables: &Tables, number: u32, frames: &[u64], cut: bool) -> bool {
     entry(tables, number).is_some_and(|(held, held_cut)| {
         let same = |(held, frame): (&AtomicU64, &u64)| held.load(Ordering::Relaxed) == *frame;
@@ -124,7 +126,7 @@ fn is(tables: &Tables, number: u32, frames: &[u64], cut: bool) -> bool {
     })
 }
 
-/// The frames of a stack, innermost call first.
+/// The frames of a stack, from the innermost call on.
 pub fn frames(number: u32) -> Vec<u64> {
     let entry = tables().and_then(|tables| entry(tables, number));
     entry.map_or_else(Vec::new, |(held, _)| held.iter().map(|frame| frame.load(Ordering::Relaxed)).collect())

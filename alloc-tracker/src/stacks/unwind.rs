@@ -1,135 +1,100 @@
-//! From a thread's registers to the calls it is in, by the tables of [`super::modules`], without a lock and without an
-//! allocation.
+//! Unwinding: from a thread's registers to the calls that it is in, by the code map, without a lock or an allocation.
 //!
-//! What that needs (a cache of what was found before, room for the result, a stack) is made beforehand, for eight samples at
-//! the same time. Who finds all in use does not wait: the sample has no stack. The stack is read through the kernel, which refuses
-//! addresses where nothing is instead of ending the process: a damaged stack, or code without tables, gives a short
-//! answer, never a crash.
+//! The tools for that (a cache of earlier results, buffers, a side stack) are made beforehand, for [`READERS`] samples
+//! at the same time. A thread that finds all of them in use does not wait: its sample has no stack. The thread's stack
+//! is read by a system call, which returns an error for an unmapped address where a plain read would end the process.
+//! So a damaged stack, or code without unwind tables, gives a short list of calls and never a crash.
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use framehop::{CacheNative, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 
-use super::aside::{self, Room};
-use super::modules::{self, Current};
-use super::{NO_STACK, table};
+use super::code_map::{self, CodeMap, READERS};
+use super::side_stack::SideStack;
+use super::table::{self, NO_STACK};
+use crate::sys::preserving_errno;
 
-/// The most frames that a stack has; of a deeper one the innermost are kept.
+/// The most frames of a stack. Of a deeper stack the innermost frames are kept.
 const DEPTH: usize = 192;
-/// Bytes of the stack that are read at once; whole pages.
+/// Bytes of the stack that are read at once: whole pages.
 const WINDOW: usize = 16 * 1024;
-/// How often the window may be moved in one stack.
+/// How many times the window may be moved for one stack.
 const MOVES: usize = 128;
-const SEATS: usize = 8;
 const PAGE: u64 = 4096;
 
 type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 
-/// What one sample at a time uses.
-struct Seat {
+/// The tools that one sample at a time uses.
+struct Reader {
+    /// Set while a sample uses the tools.
     taken: AtomicBool,
-    /// The version of the list that is in use here.
-    uses: AtomicPtr<Current>,
-    /// With the stack on which callers are looked for.
-    desk: UnsafeCell<Option<(Box<Desk>, Room)>>,
+    /// Buffers, and the side stack on which the unwinder runs; `None` until [`prepare`] has made them.
+    tools: UnsafeCell<Option<(Box<Buffers>, SideStack)>>,
 }
 
-// SAFETY: the cell is touched by the thread that has set `taken`, and by nobody else until that is unset.
-unsafe impl Sync for Seat {}
+// SAFETY: only the thread that has set `taken` accesses the cell, until it unsets `taken`.
+unsafe impl Sync for Reader {}
 
-struct Desk {
+struct Buffers {
     cache: Cache,
     frames: [u64; DEPTH],
-    window: Window,
+    window: StackWindow,
 }
 
-/// A copy of a part of the stack.
-struct Window {
+/// A copy of a part of the thread's stack: the addresses from `start` to `end`.
+struct StackWindow {
     start: u64,
     end: u64,
     moves: usize,
     copy: Box<[u64]>,
 }
 
-static ALL: [Seat; SEATS] = [const {
-    Seat { taken: AtomicBool::new(false), uses: AtomicPtr::new(ptr::null_mut()), desk: UnsafeCell::new(None) }
-}; SEATS];
+/// The readers, with the numbers that [`code_map::pin`] knows them by.
+static ALL: [Reader; READERS] =
+    [const { Reader { taken: AtomicBool::new(false), tools: UnsafeCell::new(None) } }; READERS];
 
-/// Makes what samples need, once. A forked child goes on with it; what a thread of the parent was using stays in use for
-/// ever.
+/// Makes the tools, if they are not made yet. A forked child goes on with the parent's; those that another thread of
+/// the parent was using at the fork stay in use for ever.
 pub fn prepare() {
-    for seat in &ALL {
-        if !seat.taken.swap(true, Ordering::Acquire) {
+    for reader in &ALL {
+        if !reader.taken.swap(true, Ordering::Acquire) {
             // SAFETY: `taken` was unset, so the cell is this thread's until it is unset again.
-            let desk = unsafe { &mut *seat.desk.get() };
-            if desk.is_none() {
-                let window = Window { start: 0, end: 0, moves: 0, copy: vec![0; WINDOW / 8].into() };
-                let fresh = Desk { cache: Cache::new_in(), frames: [0; DEPTH], window };
-                *desk = Room::new().map(|room| (Box::new(fresh), room));
+            let tools = unsafe { &mut *reader.tools.get() };
+            if tools.is_none() {
+                let window = StackWindow { start: 0, end: 0, moves: 0, copy: vec![0; WINDOW / 8].into() };
+                let buffers = Buffers { cache: Cache::new_in(), frames: [0; DEPTH], window };
+                *tools = SideStack::new().map(|stack| (Box::new(buffers), stack));
             }
-            seat.taken.store(false, Ordering::Release);
+            reader.taken.store(false, Ordering::Release);
         }
     }
 }
 
-/// Whether a sample is being taken with this version of the list.
-pub fn uses(version: *const Current) -> bool {
-    ALL.iter().any(|seat| ptr::eq(seat.uses.load(Ordering::SeqCst), version))
-}
-
-/// The number of the stack that the calling thread is on.
+/// The number of the calling thread's present stack; [`NO_STACK`] when it cannot be found.
 pub fn stack() -> u32 {
-    let free = |seat: &&Seat| !seat.taken.swap(true, Ordering::Acquire);
-    let Some(seat) = ALL.iter().find(free) else { return NO_STACK };
-    let mut version = modules::current();
-    loop {
-        seat.uses.store(version.cast_mut(), Ordering::SeqCst);
-        let now = modules::current();
-        if ptr::eq(now, version) {
-            break;
-        }
-        version = now;
-    }
-    // SAFETY: `taken` was unset, so the cell is this thread's. The version is null or was CURRENT after it was said to be in
-    // use, and is not freed while that stands.
-    let number = match unsafe { ((*seat.desk.get()).as_mut(), version.as_ref()) } {
-        (Some((desk, room)), Some(version)) => {
+    let is_free = |reader: &Reader| !reader.taken.swap(true, Ordering::Acquire);
+    let Some(number) = ALL.iter().position(is_free) else { return NO_STACK };
+    // SAFETY: `taken` was unset, so the cell is this thread's until it is unset again.
+    let tools = unsafe { &mut *ALL[number].tools.get() };
+    let found = match (tools, code_map::pin(number)) {
+        (Some((buffers, side_stack)), Some(map)) => {
             let (pc, registers) = registers();
-            let mut job = Job { desk, version, pc, registers, number: NO_STACK };
-            aside::run(room, look, (&raw mut job).cast());
-            job.number
+            side_stack.run(|| buffers.stack(map, pc, registers)).unwrap_or(NO_STACK)
         }
         _ => NO_STACK,
     };
-    seat.uses.store(ptr::null_mut(), Ordering::SeqCst);
-    seat.taken.store(false, Ordering::Release);
-    number
+    code_map::unpin(number);
+    ALL[number].taken.store(false, Ordering::Release);
+    found
 }
 
-/// What is looked for, from where, and what was found.
-struct Job<'a> {
-    desk: &'a mut Desk,
-    version: &'a Current,
-    pc: u64,
-    registers: UnwindRegsNative,
-    number: u32,
-}
-
-extern "C" fn look(job: *mut c_void) {
-    // SAFETY: `stack` gives its own job, which nobody else touches until this returns.
-    let job = unsafe { &mut *job.cast::<Job>() };
-    job.number = job.desk.stack(job.version, job.pc, job.registers);
-}
-
-/// Program counter and registers of the caller.
+/// The program counter, and the registers that the unwinder needs.
 #[inline(always)]
 fn registers() -> (u64, UnwindRegsNative) {
     #[cfg(target_arch = "x86_64")]
     {
         let (ip, sp, bp): (u64, u64, u64);
-        // SAFETY: reads three registers.
+        // SAFETY: the instructions only copy three registers.
         unsafe {
             std::arch::asm!(
                 "lea {ip}, [rip]",
@@ -146,7 +111,7 @@ fn registers() -> (u64, UnwindRegsNative) {
     #[cfg(target_arch = "aarch64")]
     {
         let (pc, lr, sp, fp): (u64, u64, u64, u64);
-        // SAFETY: reads four registers.
+        // SAFETY: the instructions only copy four registers.
         unsafe {
             std::arch::asm!(
                 "adr {pc}, .",
@@ -164,18 +129,18 @@ fn registers() -> (u64, UnwindRegsNative) {
     }
 }
 
-impl Desk {
+impl Buffers {
     /// The number of the stack that has these registers.
-    fn stack(&mut self, version: &Current, pc: u64, registers: UnwindRegsNative) -> u32 {
-        let Desk { cache, frames, window } = self;
+    fn stack(&mut self, map: &CodeMap, pc: u64, registers: UnwindRegsNative) -> u32 {
+        let Buffers { cache, frames, window } = self;
         (window.start, window.end, window.moves) = (0, 0, 0);
         let mut read = |address| window.read(address);
-        let mut calls = version.unwinder.iter_frames(pc, registers, cache, &mut read);
+        let mut calls = map.unwinder.iter_frames(pc, registers, cache, &mut read);
         let (mut depth, mut cut) = (0, false);
-        // An error is the end of what can be known: the outermost function itself, in most programs.
+        // An error ends the list of calls. In most programs it occurs at the outermost function itself.
         while let Ok(Some(call)) = calls.next() {
-            let Some(frame) = version.frame(call.address_for_lookup()) else {
-                modules::missed();
+            let Some(frame) = map.frame(call.address_for_lookup()) else {
+                code_map::note_missed();
                 cut = true;
                 break;
             };
@@ -190,7 +155,8 @@ impl Desk {
     }
 }
 
-impl Window {
+impl StackWindow {
+    /// The word at an address of the thread's stack.
     fn read(&mut self, address: u64) -> Result<u64, ()> {
         if !address.is_multiple_of(8) {
             return Err(());
@@ -201,7 +167,7 @@ impl Window {
         self.copy.get(((address - self.start) / 8) as usize).copied().ok_or(())
     }
 
-    /// Reads the pages from that of `address` on, as many as are there.
+    /// Copies the pages from that of `address` on, as many as are mapped and fit.
     fn go_to(&mut self, address: u64) -> Result<(), ()> {
         self.moves += 1;
         (self.start, self.end) = (0, 0);
@@ -214,12 +180,11 @@ impl Window {
             iov_len: PAGE as usize,
         });
         let here = libc::iovec { iov_base: self.copy.as_mut_ptr().cast(), iov_len: WINDOW };
-        // SAFETY: __errno_location returns the calling thread's own errno, valid for the thread's life.
-        let errno = unsafe { *libc::__errno_location() };
-        // SAFETY: the kernel writes at most WINDOW bytes into `copy`, which is that long, and reads only what is there.
-        let read = unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, there.as_ptr(), there.len() as u64, 0) };
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = errno };
+        let read = preserving_errno(|| {
+            // SAFETY: the kernel writes at most WINDOW bytes into `copy`, which has as many, and checks the addresses
+            // that it reads from.
+            unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, there.as_ptr(), there.len() as u64, 0) }
+        });
         let read = u64::try_from(read).map_err(drop)?;
         (self.start, self.end) = (start, start + read);
         if address < self.end { Ok(()) } else { Err(()) }

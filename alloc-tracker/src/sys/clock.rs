@@ -1,8 +1,8 @@
-//! Time stamps that go only forward. The kernel's monotonic clock does by itself; one that was put in its place, or that
-//! of a process brought to another machine, may not.
+//! Time stamps that never go back. The kernel's monotonic clock never does by itself. But a program may put its own
+//! `clock_gettime` in front of the C library's, and a process may be moved to a machine whose clock shows less.
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far the clock has gone back in all, in nanoseconds.
+/// The sum of all the clock's jumps backwards so far, in nanoseconds.
 static BACK: AtomicU64 = AtomicU64::new(0);
 
 /// Nanoseconds of the monotonic clock. Async-signal-safe; reads the vDSO, so no system call on usual kernels.
@@ -10,7 +10,8 @@ pub fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).wrapping_add(BACK.load(Ordering::Relaxed))
 }
 
-/// The same for one that keeps its latest reading: should the clock have gone back since, all times go on from there.
+/// The time in nanoseconds, never less than `latest_ns`, the caller's last reading. If the clock has gone back since
+/// that reading, the difference is added to all later times of the process.
 pub fn later_ns(latest_ns: u64) -> u64 {
     let now = now_ns();
     if now < latest_ns {
@@ -19,7 +20,7 @@ pub fn later_ns(latest_ns: u64) -> u64 {
     now.max(latest_ns)
 }
 
-/// Nanoseconds since 1970, for the one line of a file that says when a run began.
+/// Nanoseconds since 1970 (UTC). A timeline uses them only to say when its run began.
 pub fn unix_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }

@@ -1,9 +1,12 @@
-//! Address space from the kernel, for what the tracker keeps about blocks: reserved at once, resident only where
-//! touched, and listed so that the book can tell the tracker's pages from the program's.
+//! Address space from the kernel for the tracker's own tables. A mapping is reserved as a whole; a page of it becomes
+//! resident when it is first touched. All mappings are listed, so that the account of the resident set can tell the
+//! tracker's pages from the program's.
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// How many mappings the list holds. A mapping covers 256 MiB of heap or 64 threads, so this is far away.
+use super::errno::preserving_errno;
+
+/// How many mappings the list holds. One mapping serves 256 MiB of heap or 64 threads, so no program comes near this.
 const MAX_MAPPINGS: usize = 4096;
 
 static STARTS: [AtomicUsize; MAX_MAPPINGS] = [const { AtomicUsize::new(0) }; MAX_MAPPINGS];
@@ -11,10 +14,23 @@ static ENDS: [AtomicUsize; MAX_MAPPINGS] = [const { AtomicUsize::new(0) }; MAX_M
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Maps `bytes` of zeroes that cost nothing until touched. Null when the kernel refuses. Keeps `errno`.
+/// Maps `bytes` zeroes, which take no physical memory until they are touched. Null when the kernel refuses. Keeps
+/// `errno`.
 pub fn map_zeroed(bytes: usize) -> *mut u8 {
-    // SAFETY: __errno_location returns the calling thread's own errno, valid for the thread's life.
-    let errno = unsafe { *libc::__errno_location() };
+    let start = preserving_errno(|| map_anonymous(bytes));
+    if start.is_null() {
+        REFUSED.store(true, Ordering::Relaxed);
+        return start;
+    }
+    let index = COUNT.fetch_add(1, Ordering::Relaxed);
+    if index < MAX_MAPPINGS {
+        ENDS[index].store(start.addr() + bytes, Ordering::Relaxed);
+        STARTS[index].store(start.addr(), Ordering::Release);
+    }
+    start
+}
+
+fn map_anonymous(bytes: usize) -> *mut u8 {
     // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory.
     let start = unsafe {
         libc::mmap(
@@ -26,37 +42,49 @@ pub fn map_zeroed(bytes: usize) -> *mut u8 {
             0,
         )
     };
-    if start != libc::MAP_FAILED {
-        // A huge page would make 2 MiB resident for one entry.
-        // SAFETY: the range was mapped just now and is ours alone; the advice changes no content.
-        unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
-    }
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = errno };
     if start == libc::MAP_FAILED {
-        REFUSED.store(true, Ordering::Relaxed);
         return ptr::null_mut();
     }
-    let index = COUNT.fetch_add(1, Ordering::Relaxed);
-    if index < MAX_MAPPINGS {
-        ENDS[index].store(start as usize + bytes, Ordering::Relaxed);
-        STARTS[index].store(start as usize, Ordering::Release);
-    }
+    // Otherwise the first touched entry could make a huge page of 2 MiB resident.
+    // SAFETY: the range was mapped just now and only this function knows of it; the advice changes no content.
+    unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
     start.cast()
 }
 
-/// Whether the kernel ever refused: then there are blocks of ours that carry no tag.
+/// Whether the kernel has ever refused a mapping. If it has, some of the tracker's blocks may have no tag.
 pub fn refused() -> bool {
     REFUSED.load(Ordering::Relaxed)
 }
 
-/// Gives back what [`map_zeroed`] gave and nobody else has seen yet.
+/// The mapping that `place` points to. If `place` is null, it gets a new mapping of `bytes` zeroes, which then stays
+/// for ever. When two threads do this at the same time, both get the mapping of the faster one. Null when the kernel
+/// refuses.
+pub fn get_or_map<T>(place: &AtomicPtr<T>, bytes: usize) -> *mut T {
+    let present = place.load(Ordering::Acquire);
+    if !present.is_null() {
+        return present;
+    }
+    let fresh = map_zeroed(bytes).cast::<T>();
+    if fresh.is_null() {
+        return place.load(Ordering::Acquire);
+    }
+    match place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => fresh,
+        Err(faster) => {
+            unmap(fresh.cast(), bytes);
+            faster
+        }
+    }
+}
+
+/// Unmaps what [`map_zeroed`] returned. The caller must hold the only pointer to it: a thread does that when another
+/// thread was faster to install a mapping for the same purpose.
 pub fn unmap(start: *mut u8, bytes: usize) {
-    let listed = STARTS.iter().find(|listed| listed.load(Ordering::Relaxed) == start as usize);
+    let listed = STARTS.iter().find(|listed| listed.load(Ordering::Relaxed) == start.addr());
     if let Some(listed) = listed {
         listed.store(0, Ordering::Relaxed);
     }
-    // SAFETY: the caller got the range from map_zeroed and holds the only pointer into it.
+    // SAFETY: the caller got the range from `map_zeroed` and holds the only pointer into it (see above).
     unsafe { libc::munmap(start.cast(), bytes) };
 }
 

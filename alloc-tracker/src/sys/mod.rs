@@ -1,14 +1,19 @@
-//! The operating system, seen from inside an allocator: nothing here allocates.
-mod bell;
+//! The operating system, as an allocator may use it: nothing here allocates memory, except [`Thread`] and the functions
+//! whose documentation says so.
 mod clock;
+mod errno;
 mod map;
-mod next;
-pub mod streams;
+mod next_allocator;
+mod page;
+mod stop_flag;
+pub mod stream_lock;
 pub mod sync;
 mod thread;
 
-pub use bell::Bell;
 pub use clock::{later_ns, now_ns, unix_ns};
-pub use map::{map_zeroed, mappings, refused, unmap};
-pub use next::{next_free, next_realloc, object_of};
+pub use errno::{preserving_errno, set_errno};
+pub use map::{get_or_map, map_zeroed, mappings, refused, unmap};
+pub use next_allocator::{next_free, next_realloc, object_of};
+pub use page::page_bytes;
+pub use stop_flag::StopFlag;
 pub use thread::Thread;

@@ -1,44 +1,48 @@
-//! The atomics of the ring and of the hand-over between ring and totals, and the statics that hold them. A model checker
-//! puts its own in place of this module and runs those very files through every interleaving (`tests/tests/models.rs`).
+//! The atomics of the event ring, of publication and of the replay's lock, and macros for the statics that hold them.
+//!
+//! The model checker loom puts its own versions in place of this module and runs the files that use it through all
+//! interleavings (`tests/tests/models.rs`).
 pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 pub use std::thread::yield_now;
 
 /// Places in the event ring; a power of two. The model checker has fewer.
 pub const RING_PLACES: u64 = 16 * 1024;
 
-/// A value that whoever may touch it touches by pointer, and nobody else at that time.
-pub struct Guarded<T>(std::cell::UnsafeCell<T>);
+/// A cell that hands out raw pointers to its value. Code that reads or writes through such a pointer must itself make
+/// sure that no other thread writes at the same time.
+pub struct RawCell<T>(std::cell::UnsafeCell<T>);
 
-// SAFETY: handing out a pointer touches nothing; whoever follows it says why nobody else does.
-unsafe impl<T: Send> Sync for Guarded<T> {}
+// SAFETY: the methods only hand out pointers and touch no value; each place that reads or writes through a pointer has
+// a SAFETY sentence of its own.
+unsafe impl<T: Send> Sync for RawCell<T> {}
 
-impl<T> Guarded<T> {
-    /// Holds `value`.
+impl<T> RawCell<T> {
+    /// A cell that holds `value`.
     pub const fn new(value: T) -> Self {
-        Guarded(std::cell::UnsafeCell::new(value))
+        RawCell(std::cell::UnsafeCell::new(value))
     }
 
-    /// Gives `work` the value to read.
+    /// Calls `work` with a pointer for reading.
     #[inline(always)]
     pub fn with<R>(&self, work: impl FnOnce(*const T) -> R) -> R {
         work(self.0.get())
     }
 
-    /// Gives `work` the value to change.
+    /// Calls `work` with a pointer for writing.
     #[inline(always)]
     pub fn with_mut<R>(&self, work: impl FnOnce(*mut T) -> R) -> R {
         work(self.0.get())
     }
 }
 
-/// Statics, written as always.
+/// Defines statics. (loom's version makes them anew for every interleaving.)
 macro_rules! statics {
     ($($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;)*) => {
         $($(#[$attribute])* static $name: $type = $value;)*
     };
 }
 
-/// An array with `$count` times the same constant in it.
+/// An array that holds the same constant `$count` times.
 macro_rules! filled {
     ($value:expr; $count:expr) => {
         [const { $value }; $count]

@@ -1,6 +1,6 @@
-//! Threads of the tracker's own. Those of the standard library allocate before their work begins (their name, their
-//! destructors), and nobody could say that this is the tracker's memory; these run their work and nothing else. No signal
-//! of the program's reaches them.
+//! Threads that belong to the tracker. A thread of the standard library allocates (its name, its list of destructors)
+//! before its work begins, and the tracker could not tell that memory from the program's. A [`Thread`] allocates
+//! nothing of its own and receives none of the program's signals.
 use std::ffi::{CStr, c_void};
 use std::{io, mem, ptr};
 
@@ -9,30 +9,30 @@ const STACK_BYTES: usize = 2 << 20;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that runs.
+/// A running thread.
 #[derive(Debug)]
 pub struct Thread(libc::pthread_t);
 
 impl Thread {
-    /// Has `work` done by a thread of this name, of at most 15 bytes.
+    /// Starts a thread that runs `work`. The kernel allows names of at most 15 bytes.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When the system has no thread left.
     pub fn spawn(name: &'static CStr, work: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
         let named = move || {
-            // SAFETY: `name` is a C string; one that is too long is refused, and nothing else happens.
+            // SAFETY: `name` is a C string; the C library refuses one that is too long and then changes nothing.
             unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
             work();
         };
         let work: *mut Work = Box::into_raw(Box::new(Box::new(named)));
         let mut thread = mem::MaybeUninit::uninit();
-        // SAFETY: the attributes are initialised before they are used and destroyed after; both signal sets are valid for
-        // the calls; `begin` has the signature asked for and gets what it wants, once.
+        // SAFETY: the attributes are initialised before they are used and destroyed after; both signal sets are valid
+        // for the calls; `begin` has the signature asked for and gets what it wants, once.
         let status = unsafe {
             let (mut attributes, mut all, mut before) = (mem::zeroed(), mem::zeroed(), mem::zeroed());
             libc::pthread_attr_init(&mut attributes);
             libc::pthread_attr_setstacksize(&mut attributes, STACK_BYTES);
-            // A thread begins with the mask of the one that makes it.
+            // A new thread inherits the signal mask of its creator: with all signals blocked it receives none.
             libc::sigfillset(&mut all);
             libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
             let status = libc::pthread_create(thread.as_mut_ptr(), &attributes, begin, work.cast());
@@ -41,25 +41,26 @@ impl Thread {
             status
         };
         if status != 0 {
-            // SAFETY: no thread has it.
+            // SAFETY: no thread was started, so the box still belongs to this function.
             drop(unsafe { Box::from_raw(work) });
             return Err(io::Error::from_raw_os_error(status));
         }
-        // SAFETY: pthread_create has written it.
+        // SAFETY: pthread_create succeeded (see above) and has written the thread's id.
         Ok(Thread(unsafe { thread.assume_init() }))
     }
 
-    /// Waits until it has ended. A panic in its work has ended that alone.
+    /// Waits until the thread has ended. A panic in its work ends that thread and nothing else.
     pub fn join(self) {
-        // SAFETY: the thread was not joined before, since that takes the value.
+        // SAFETY: `self` is the only value with this thread's id and is consumed here, so a thread is joined once at
+        // most.
         unsafe { libc::pthread_join(self.0, ptr::null_mut()) };
     }
 }
 
 extern "C" fn begin(work: *mut c_void) -> *mut c_void {
-    // SAFETY: `spawn` gives a box of this type, and gives it away.
+    // SAFETY: `spawn` passes a pointer from `Box::into_raw` of this type, and does not use it again.
     let work = unsafe { Box::from_raw(work.cast::<Work>()) };
-    // A panic must not leave a C callback; its message has been printed.
+    // A panic must not unwind out of a C callback. Its message has been printed by now.
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     ptr::null_mut()
 }

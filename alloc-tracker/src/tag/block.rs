@@ -1,16 +1,18 @@
-//! Where a block's tag stands, whatever its kind.
-use super::scope::ScopeId;
-use super::shadow::{self, Place, TINY};
+//! Finding the tag of a block: its kind, what it says, and in which entries of the shadow map it stands.
+use alloc_replay::ScopeId;
+
+use super::shadow::{self, ShadowRef, TINY};
 use super::tiny::{self, Tiny};
 
-/// What a tag says.
+/// What a tag says, by the kind of the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// A block of the size class that its request asks for at natural alignment, above 16 bytes.
+    /// A small block, larger than a tiny one: scope and requested bytes. Over jemalloc it is of the size class that the
+    /// request gets at natural alignment.
     Plain(ScopeId, usize),
-    /// A request of at most 16 bytes.
+    /// A block for a request of at most 16 bytes.
     Tiny(Tiny),
-    /// Any other: scope, requested bytes, and whether the recorder knows it by its address.
+    /// Any other block: scope, requested bytes, and whether the recorder follows the block by its address.
     Wide(ScopeId, usize, bool),
 }
 
@@ -24,22 +26,22 @@ impl Tag {
     }
 }
 
-/// The tag of the block that starts at `address`, and where it stands; `None` for addresses at which none of ours starts.
-pub fn find(address: usize) -> Option<(Place, Tag)> {
+/// The tag of the block that starts at `address`, and its entries; `None` when no tracked block starts there.
+pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
     if let Some(place) = shadow::find_coarse(address)
         && let Some((tag, requested)) = place.load_plain()
     {
         return Some((place, Tag::Plain(tag - 1, requested)));
     }
     if let Some(place) = shadow::find_large(address)
-        && let Some((scope, requested, identified)) = place.load_wide()
+        && let Some((scope, requested, followed)) = place.load_wide()
     {
-        return Some((place, Tag::Wide(scope, requested, identified)));
+        return Some((place, Tag::Wide(scope, requested, followed)));
     }
     let place = shadow::find(address)?;
     let first = place.load(0);
     let tag = match place.load_wide() {
-        Some((scope, requested, identified)) => Tag::Wide(scope, requested, identified),
+        Some((scope, requested, followed)) => Tag::Wide(scope, requested, followed),
         None if first & TINY != 0 => Tag::Tiny(tiny::pair(first)),
         None => {
             let (tag, requested) = place.load_plain()?;

@@ -1,19 +1,20 @@
-//! Entries for every granule of the address space, in chunks that are mapped when the first block in them is tagged.
+//! Tables with one entry for each granule of the address space. A granule is a piece of 2^`shift` bytes. The entries
+//! are kept in chunks; a chunk is mapped when the first block in it is tagged.
 //!
 //! ```text
-//! address  0x7f12_3456_7890, granules of 16 bytes:
-//! number of its granule, below a mark   0x1_07f1_2345_6789
-//!                                         \_______/\_____/
-//!                                           chunk    place in the chunk of 2^24 entries
+//! address, for example                0x7f12_3456_7890
+//! with the top bit (48) set          0x1_7f12_3456_7890
+//! granule number, shift = 4           0x17f1_2345_6789  =  chunk 0x17f123, entry 0x456789 in it (2^24 entries a chunk)
 //!
-//! origins[chunk] -> where the entry of granule 0 would stand, if the chunk's entries went on that far; so an entry is
-//!                   found by the number of its granule. Null: no block in the chunk was ever ours.
+//! entry of a granule = origins[chunk] + granule number
+//! origins[chunk]     = start of the chunk's entries - number of the chunk's first granule,
+//!                      or null while no block in the chunk has been tagged
 //! ```
 //!
-//! One table may hold several layers, of granules of different lengths (`shift`: their logarithm). The mark, a bit above all
-//! addresses, is shifted with the address, and so gives each layer a range of numbers of its own.
+//! One table may hold several layers, whose granules have different lengths. The top bit is a bit above all addresses. It
+//! is shifted together with the address, and so gives each layer granule numbers of its own.
 //!
-//! A chunk's entries are reserved at once and resident where touched. They are never given back.
+//! A chunk's entries are reserved as a whole, and their pages become resident when touched. Chunks are never unmapped.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
 
@@ -21,16 +22,16 @@ use crate::sys;
 
 /// Addresses are below 2^48.
 const ADDRESS_BITS: u32 = 48;
-const MARK: usize = 1 << ADDRESS_BITS;
-/// A block at the very end of a chunk has entries behind it: one page of spare ones.
+const TOP_BIT: usize = 1 << ADDRESS_BITS;
+/// Spare entries behind each chunk, a page of them: a tag that begins in a chunk's last granules goes on there.
 const SPARE: usize = 4096 / size_of::<AtomicU16>();
 
-/// How many origins a table needs whose shortest granule is of 2^`shift` bytes.
+/// How many origins a table needs, if its shortest granule has 2^`shift` bytes and a chunk has 2^`bits` entries.
 pub const fn table(shift: u32, bits: u32) -> usize {
     1 << (ADDRESS_BITS + 1 - shift - bits)
 }
 
-/// See the module. `TABLE` is what [`table`] says; a chunk has 2^`BITS` entries.
+/// A table of entries, see the module. `TABLE` is the number of origins ([`table`]); a chunk has 2^`BITS` entries.
 pub struct Chunks<const TABLE: usize, const BITS: u32> {
     origins: [AtomicPtr<AtomicU16>; TABLE],
 }
@@ -38,7 +39,7 @@ pub struct Chunks<const TABLE: usize, const BITS: u32> {
 /// The number of the granule of 2^`shift` bytes at `address`.
 #[inline(always)]
 const fn granule(address: usize, shift: u32) -> usize {
-    (address | MARK).wrapping_shr(shift)
+    (address | TOP_BIT).wrapping_shr(shift)
 }
 
 impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
@@ -47,35 +48,38 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
         Chunks { origins: [const { AtomicPtr::new(ptr::null_mut()) }; TABLE] }
     }
 
-    /// The entry of `address`'s granule of 2^`shift` bytes; `None` when no block near it was ever ours.
+    /// The entry of `address`'s granule of 2^`shift` bytes; `None` when its chunk is not mapped.
     #[inline(always)]
     pub fn find(&self, address: usize, shift: u32) -> Option<*mut AtomicU16> {
-        // An address beyond the table is nobody's.
+        // At an address beyond the table, no block can start.
         let origin = self.origins.get(granule(address, shift) >> BITS)?;
         Self::entry(origin, granule(address, shift))
     }
 
-    /// [`Chunks::find`] without a look at whether the address is a possible one. Of `shift` the lowest six bits count.
+    /// [`Chunks::find`] without the check that the address lies within the table. Only the lowest six bits of `shift`
+    /// count.
     ///
     /// # Safety
-    /// `address` must be one that the kernel gives to programs: below 2^48. `shift` must be that of a layer, or a longer one.
+    /// `address` must be one that the kernel gives to programs: below 2^48. `shift` must be at least that of the
+    /// table's shortest granule.
     #[inline(always)]
     pub unsafe fn find_block(&self, address: usize, shift: u32) -> Option<*mut AtomicU16> {
         debug_assert!(granule(address, shift) >> BITS < TABLE);
-        // SAFETY: the address is below the mark, as the caller promises, and there are origins for all such granules.
+        // SAFETY: `table` gives an origin to every granule below 2^48 of the shortest length and longer; the caller
+        // promises that address and shift keep to that.
         let origin = unsafe { self.origins.get_unchecked(granule(address, shift) >> BITS) };
         Self::entry(origin, granule(address, shift))
     }
 
-    /// `origin` is that of the granule's chunk.
+    /// The entry of a granule, whose chunk has this origin.
     #[inline(always)]
     fn entry(origin: &AtomicPtr<AtomicU16>, granule: usize) -> Option<*mut AtomicU16> {
         let origin = origin.load(Ordering::Acquire);
         (!origin.is_null()).then(|| origin.wrapping_add(granule))
     }
 
-    /// The entry of `address`'s granule of 2^`shift` bytes, mapping its chunk when it is not there yet. `None` when the kernel
-    /// gives no memory.
+    /// The entry of `address`'s granule of 2^`shift` bytes, mapping its chunk if that is not mapped yet. `None` when
+    /// the kernel gives no memory.
     pub fn find_or_map(&self, address: usize, shift: u32) -> Option<*mut AtomicU16> {
         self.find(address, shift).or_else(|| self.map(address, shift))
     }
@@ -90,7 +94,7 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
             return None;
         }
         let start = fresh.wrapping_sub(chunk << BITS);
-        // An origin of null would say that nothing is mapped; no kernel maps there of its own choice.
+        // An origin of null would mean that the chunk is not mapped. (No kernel chooses the address that leads to it.)
         if start.is_null()
             || origin.compare_exchange(ptr::null_mut(), start, Ordering::AcqRel, Ordering::Acquire).is_err()
         {
@@ -99,8 +103,8 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
         self.find(address, shift)
     }
 
-    /// The entries of the granules of 2^`shift` bytes in the addresses `start..end`, in pieces that lie together, with the
-    /// address of the first of each.
+    /// The entries of the granules of 2^`shift` bytes in `start..end`: one slice for each mapped chunk, with the
+    /// address of its first granule.
     pub fn entries(
         &'static self,
         start: usize,

@@ -1,15 +1,12 @@
-//! Size classes: what jemalloc sets aside for a request of up to [`SMALL_MAX`] bytes.
+//! Size classes: how many bytes jemalloc's block has for a request of up to [`SMALL_MAX`] bytes.
 //!
-//! jemalloc's classes with 16-byte quantum are 8, then every 16 up to 128, then four to each doubling
-//! (<https://jemalloc.net/jemalloc.3.html>, "Size classes"). They do not depend on the page size as long as they are
-//! below four pages, and 14,336 is the largest below four pages of 4 KiB. A test holds the table to `nallocx`.
+//! With a quantum of 16 bytes, jemalloc's classes are 8, then every multiple of 16 up to 128, then four to each
+//! doubling (<https://jemalloc.net/jemalloc.3.html>, "Size classes"). Classes below four pages do not depend on the
+//! page size, and 14,336 is the largest below four pages of 4 KiB. A test compares the table with `nallocx`.
+use super::word::{self, SMALL_MAX};
 
-use crate::ledger::lane;
-
-/// The largest request that is counted in the small lane, in bytes.
-pub const SMALL_MAX: usize = 14_336;
-
-/// Usable bytes and layer by (requested + 7) / 8, in the form in which a block is counted ([`lane::amount`]).
+/// What a block adds to a count word ([`word::amount`]), less its requested bytes. The index is (requested + 7) / 8:
+/// all requests with one index have the same class and the same layer.
 static AMOUNT: [u64; SMALL_MAX / 8 + 1] = table();
 
 const fn table() -> [u64; SMALL_MAX / 8 + 1] {
@@ -17,7 +14,7 @@ const fn table() -> [u64; SMALL_MAX / 8 + 1] {
     let mut index = 0;
     while index < amounts.len() {
         let requested = index * 8;
-        amounts[index] = lane::amount(class_of(requested), requested) - requested as u64;
+        amounts[index] = word::amount(class_of(requested), requested) - requested as u64;
         index += 1;
     }
     amounts
@@ -30,49 +27,57 @@ const fn class_of(size: usize) -> usize {
     if size <= 128 {
         return (size + 15) & !15;
     }
-    // Four classes to a doubling: the spacing is an eighth of the power of two at or above the size.
+    // With four classes to a doubling, they are an eighth of the next power of two apart.
     let spacing = size.next_power_of_two() / 8;
     size.div_ceil(spacing) * spacing
 }
 
-/// Usable bytes of a block of `requested` bytes at no more than the natural alignment. `requested` must be at most
-/// [`SMALL_MAX`].
+/// Usable bytes of jemalloc's block for a request of `requested` bytes at natural alignment.
+///
+/// # Panics
+/// When `requested` is above [`SMALL_MAX`].
 pub fn usable(requested: usize) -> usize {
-    lane::usable(AMOUNT[(requested + 7) >> 3])
+    word::usable(AMOUNT[(requested + 7) >> 3])
 }
 
-/// What a block of a request of so many bytes at no more than the natural alignment adds to a word of counts, still
-/// without the requested bytes themselves. Its lowest six bits are the block's layer (`shadow::layer_of`).
+/// Whether a block of `usable` bytes is of the size class that its request gets at natural alignment.
+pub fn is_plain(requested: usize, usable: usize) -> bool {
+    requested <= SMALL_MAX && usable == self::usable(requested)
+}
+
+/// What a block of natural alignment adds to a count word ([`word::amount`]), less its requested bytes. The lowest six
+/// bits are a shift: that of the layer in which the block's tag stands if the block's free will tell its size.
 ///
 /// # Safety
 /// `requested` must be at most [`SMALL_MAX`].
 #[inline(always)]
 pub unsafe fn amount_of_class(requested: usize) -> u64 {
     debug_assert!(requested <= SMALL_MAX);
-    // SAFETY: the index is at most SMALL_MAX / 8, the last of the table, as the caller promises.
+    // SAFETY: the caller promises at most SMALL_MAX bytes, so the index is at most SMALL_MAX / 8, the table's last.
     unsafe { *AMOUNT.get_unchecked((requested + 7) >> 3) }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn the_table_is_jemallocs() {
-        for size in 1..=super::SMALL_MAX {
+        for size in 1..=SMALL_MAX {
             // SAFETY: nallocx only computes; any size from 1 to the largest class is allowed.
             let real = unsafe { tikv_jemalloc_sys::nallocx(size, 0) };
-            assert_eq!(super::usable(size), real, "size {size}");
+            assert_eq!(usable(size), real, "size {size}");
         }
-        assert_eq!(super::usable(0), 8);
+        assert_eq!(usable(0), 8);
     }
 
     #[test]
     fn the_table_has_the_layers() {
-        for size in 0..=super::SMALL_MAX {
+        for size in 0..=SMALL_MAX {
             // SAFETY: the size is at most SMALL_MAX.
-            let amount = unsafe { super::amount_of_class(size) };
-            assert_eq!(amount as u32 & 63, crate::tag::shadow::layer_of(size), "size {size}");
-            let usable = super::usable(size);
-            assert_eq!(amount + size as u64, super::lane::amount(usable, size), "size {size}");
+            let amount = unsafe { amount_of_class(size) };
+            assert_eq!(amount as u32 & 63, word::layer_of(size), "size {size}");
+            assert_eq!(amount + size as u64, word::amount(usable(size), size), "size {size}");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Tags: what a block carries with it from its birth, outside of the block.
+//! Tags: what the tracker notes about each block, outside of the block: who owns it and how much was requested.
 //!
-//! - [`class`]: from a requested size to the size that jemalloc sets aside, by table;
-//! - [`chunks`]: tables with an entry for every granule of the address space;
-//! - [`shadow`]: the one that maps an address to the block's tag;
-//! - [`tiny`]: tags for blocks that are too small for two shadow entries;
-//! - [`block`]: a block's tag, wherever it stands;
-//! - [`scope`]: scope numbers and what they stand for.
-pub(crate) mod block;
-pub(crate) mod chunks;
-pub(crate) mod class;
-pub(crate) mod scope;
-pub(crate) mod shadow;
-pub(crate) mod tiny;
+//! - [`word`]: the packed word in which blocks are counted, and the layers of the shadow map;
+//! - [`class`]: from a requested size to the size of jemalloc's block, by table;
+//! - [`chunks`]: tables with an entry for each granule of the address space;
+//! - [`shadow`]: the shadow map, which maps a block's address to its tag;
+//! - [`tiny`]: tags of blocks that are too small for two entries;
+//! - [`block`]: finding the tag of a block, whichever kind it is.
+pub mod block;
+mod chunks;
+pub mod class;
+pub mod shadow;
+pub mod tiny;
+pub mod word;

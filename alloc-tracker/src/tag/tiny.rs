@@ -1,26 +1,35 @@
-//! Tags of requests of up to 16 bytes, most of which get blocks with room for one shadow entry only.
+//! Tags of tiny blocks: of requests of up to 16 bytes. Most of them get a block of 8 or 16 bytes, to which a single
+//! entry of the shadow map belongs.
 //!
-//! The entry has 15 bits; a scope number alone takes 15. So the pairs (scope, requested size) that really occur are
-//! numbered as they appear. Programs use two or three tiny sizes a scope, so 32,768 numbers last for some ten thousand
-//! scopes; further pairs are counted under `other scopes`.
+//! The entry has 15 bits for the tag, and a scope number alone takes 15. So the pairs of scope and size that really
+//! occur are numbered as they appear, and the tag is that number. A program uses two or three tiny sizes in a scope, so
+//! the 32,768 numbers last for some ten thousand scopes; blocks of further pairs are counted under `other scopes`.
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
-use super::scope::{self, ScopeId};
+use alloc_replay::{OTHER_SCOPES, ScopeId, TRACKER};
 
-/// Requested sizes 0..=16 by class; 0..=8 once more for requests that an alignment lifted into the 16-byte class, and
-/// 0..=16 for those that it lifted to 32 bytes.
+use crate::scope::MAX_SCOPES;
+
+/// The sizes of tiny blocks have codes below this. Codes 0 to 16: so many requested bytes, in a block of natural
+/// alignment. [`IN_16`] + 0 to 8: so many requested bytes, in a block of 16 bytes because of its alignment. [`IN_32`] +
+/// 0 to 16: so many requested bytes, in a block of 32 bytes because of its alignment.
 const CODES: usize = 64;
 const IN_16: usize = 17;
 const IN_32: usize = IN_16 + 9;
 const MAX_TAGS: usize = 1 << 15;
-/// The last numbers stand for `other scopes`, and those before them for the tracker, whose blocks must stay its own.
+/// From here on, the last numbers: one for each code of a block that is counted under `other scopes`.
 const OTHERS: usize = MAX_TAGS - CODES;
+/// From here on, before [`OTHERS`]: one number for each code of the tracker's own blocks, for when the other numbers
+/// are used up. The tracker's blocks must never be counted as the program's.
 const TRACKERS: usize = OTHERS - CODES;
 
-static TAG_OF: [AtomicU16; scope::MAX_SCOPES * CODES] = [const { AtomicU16::new(0) }; scope::MAX_SCOPES * CODES];
+/// The tag of each pair of scope and code; 0 while it has none.
+static TAG_OF: [AtomicU16; MAX_SCOPES * CODES] = [const { AtomicU16::new(0) }; MAX_SCOPES * CODES];
+/// What each tag stands for, as [`pack`] packs it.
 static PAIR_OF: [AtomicU32; MAX_TAGS] = [const { AtomicU32::new(0) }; MAX_TAGS];
+/// The next tag that no pair has.
 static NEXT: AtomicU32 = AtomicU32::new(1);
-/// Written into TAG_OF when the numbers are used up.
+/// In `TAG_OF`: the pair came when the numbers were used up.
 const FULL: u16 = u16::MAX;
 
 /// What a tiny block's tag stands for.
@@ -34,12 +43,12 @@ pub struct Tiny {
     pub usable: usize,
 }
 
-/// Whether a request and the block that it got are tagged here.
+/// Whether, over jemalloc, a block of `usable` bytes for a request of `requested` bytes gets a tiny tag.
 pub fn is_tiny(requested: usize, usable: usize) -> bool {
     requested <= 16 && usable <= 32 && (usable >= 16 || requested <= 8)
 }
 
-/// The tag for a block of which [`is_tiny`] holds.
+/// The tag of a block for which [`is_tiny`] holds.
 pub fn tag(scope: ScopeId, requested: usize, usable: usize) -> u16 {
     match usable {
         32 => tag_of(scope, IN_32 + requested),
@@ -48,24 +57,26 @@ pub fn tag(scope: ScopeId, requested: usize, usable: usize) -> u16 {
     }
 }
 
-/// The tags of `scope`'s blocks of natural alignment by requested bytes, 0 to 16, as [`known`] wants them.
+/// The tags of `scope`'s blocks of natural alignment, by requested bytes, 0 to 16; for [`known`].
 pub fn row(scope: ScopeId) -> &'static Row {
     let first = usize::from(scope) * CODES;
     TAG_OF[first..].first_chunk().unwrap_or(&NO_ROW)
 }
 
-/// See [`row`].
+/// Tags by requested bytes, see [`row`].
 pub type Row = [AtomicU16; 17];
 /// A row without tags.
 pub static NO_ROW: Row = [const { AtomicU16::new(0) }; 17];
 
-/// The tag of a block of at most 16 bytes, unless it is the first of its kind or counts as `other scopes`'.
+/// The tag of a block of at most 16 requested bytes. `None` for the first block of its scope and size, and for one that
+/// may be counted under `other scopes`.
 #[inline(always)]
 pub fn known(row: &Row, requested: usize) -> Option<u16> {
     debug_assert!(requested <= 16);
-    // SAFETY: callers have compared the size with 16.
+    // SAFETY: a row has 17 tags, and the size is at most 16: `hot::allocate_other`, the one caller of `Lane::tiny_tag`,
+    // which calls this, has compared it.
     let tag = unsafe { row.get_unchecked(requested) }.load(Ordering::Acquire);
-    // 0 is no tag yet, and those with the top bit are FULL.
+    // 0 means that there is no tag yet, and only FULL has the top bit.
     (tag as i16 > 0).then_some(tag)
 }
 
@@ -79,7 +90,7 @@ fn tag_of(scope: ScopeId, code: usize) -> u16 {
     }
 }
 
-/// Whether the block of `tag` counts as `other scopes`', whoever allocated it.
+/// Whether `tag` stands for a block that is counted under `other scopes`, whichever scope allocated it.
 pub fn is_others(tag: u16) -> bool {
     usize::from(tag) % MAX_TAGS >= OTHERS
 }
@@ -91,7 +102,8 @@ pub fn pair(tag: u16) -> Tiny {
     Tiny { scope: packed as ScopeId, requested: (packed >> 16 & 0xff) as usize, usable: (packed >> 24) as usize }
 }
 
-/// Scope in the low half, then requested and usable bytes: ready to be taken apart by [`pair`].
+/// What a tag stands for, in one number for [`pair`]: the scope in bits 0-15, requested bytes in 16-23, usable bytes
+/// above.
 fn pack(scope: ScopeId, code: usize) -> u32 {
     let (requested, usable) = match code {
         IN_32.. => (code - IN_32, 32),
@@ -122,15 +134,16 @@ fn number(pair: usize) -> u16 {
         return overflow(pair);
     }
     describe(fresh as usize, (pair / CODES) as ScopeId, pair % CODES);
-    // Two threads may number one pair at the same moment: both numbers stand for it, and later blocks use one of them.
+    // If two threads number one pair at the same moment, both numbers stand for it, and later blocks use one of the
+    // two.
     TAG_OF[pair].store(fresh as u16, Ordering::Release);
     fresh as u16
 }
 
 fn overflow(pair: usize) -> u16 {
     let (owner, code) = (pair / CODES, pair % CODES);
-    let tracker = owner == usize::from(scope::TRACKER);
-    let (scope, tag) = if tracker { (scope::TRACKER, TRACKERS + code) } else { (scope::OTHER_SCOPES, OTHERS + code) };
+    let tracker = owner == usize::from(TRACKER);
+    let (scope, tag) = if tracker { (TRACKER, TRACKERS + code) } else { (OTHER_SCOPES, OTHERS + code) };
     describe(tag, scope, code);
     tag as u16
 }

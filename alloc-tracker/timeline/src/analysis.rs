@@ -1,8 +1,11 @@
-//! What became of the blocks: who let go of whose bytes, how long they lived, what stays from step to step.
+//! What became of the blocks: where they were freed, how long they lived, and what stays live from step to step.
 //!
-//! A recorder knows some blocks one by one, by their addresses, and the others only as sums by scope. The flows and the
-//! histograms are about the former; [`Coverage`] says how many those are. The figures and the growth are about all.
+//! A recorder follows some blocks one by one, by their addresses, and counts the others only as sums by scope. The flows
+//! and the histograms describe the blocks known by address; [`Coverage`] says how many those are. The figures and the
+//! growth describe all blocks.
 use std::collections::BTreeMap;
+use std::iter::Sum;
+use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,91 +14,93 @@ use crate::scope::Category;
 /// What became of the blocks up to one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Analysis {
-    /// As of when, since the session began.
+    /// The instant, since the session began.
     pub time_ns: u64,
-    /// Which part of all blocks the flows and the histograms are about.
+    /// Which part of all blocks the flows and the histograms describe.
     pub coverage: Coverage,
-    /// Peak, what stayed, and largest block of each phase, of each layer, and of each layer in each phase.
+    /// Peak, retained bytes and largest block of each phase, of each layer, and of each layer in each phase.
     pub figures: Vec<Figures>,
-    /// The ownership matrix: which bytes were allocated in A and freed in B.
+    /// The ownership matrix: how many bytes were allocated in A and freed in B.
     pub flows: Vec<Flow>,
-    /// Sizes and lifetimes, one for each category.
+    /// Sizes and lifetimes, by category.
     pub histograms: Vec<Histogram>,
     /// What was live at the end of each step, by owner.
     pub growth: Growth,
 }
 
-/// Which part of all blocks is known by address.
+/// How many of all blocks are known by address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// Blocks known by address.
     pub blocks: u64,
-    /// Usable bytes allocated for them, growth by realloc included.
+    /// Usable bytes allocated for them. A realloc that makes a block larger adds the difference.
     pub bytes: u64,
-    /// The part of `bytes` that a realloc gave back; the flows' and the histograms' bytes sum to `bytes` less this.
+    /// The part of `bytes` that reallocs gave back. The bytes of the flows, and those of the histograms, sum to `bytes`
+    /// less this.
     pub shrunk_bytes: u64,
     /// All blocks that were live when the session began or were allocated since.
     pub all_blocks: u64,
-    /// Usable bytes allocated for them.
+    /// Usable bytes allocated for those.
     pub all_bytes: u64,
 }
 
 /// The figures of one owner: a phase (any layer), a layer (any phase), or a layer in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The phase; absent: whatever the phase.
+    /// The phase. Absent: all phases.
     pub phase: Option<String>,
-    /// The layer; absent: whatever the layer.
+    /// The layer. Absent: all layers.
     pub layer: Option<String>,
-    /// The most usable bytes that it ever owned.
+    /// The most usable bytes that it owned at once.
     pub peak_bytes: u64,
-    /// The requested bytes that it owned then.
+    /// The requested bytes that it owned at that instant.
     pub peak_requested_bytes: u64,
-    /// When.
+    /// That instant, since the session began.
     pub peak_ns: u64,
-    /// What the whole process held then.
+    /// Live bytes of the whole process at that instant.
     pub process_bytes: u64,
-    /// The same by phase; sums to `process_bytes`.
+    /// The same by phase; the values sum to `process_bytes`.
     pub process_by_phase: BTreeMap<String, u64>,
-    /// The same by category, as far as known at that instant; sums to `process_bytes`.
+    /// The same by category, as far as the categories were known then; the values sum to `process_bytes`.
     pub process_by_category: BTreeMap<String, u64>,
-    /// What it owned when it was over for the last time; see `retained_at`.
+    /// The usable bytes that it still owned at the instant that `retained_at` names.
     pub retained_bytes: u64,
-    /// When it was over.
-    pub retained_at: Over,
+    /// The instant of `retained_bytes`.
+    pub retained_at: RetainedAt,
     /// Usable bytes of its largest block known by address; 0 when there was none.
     pub largest_block_bytes: u64,
 }
 
 impl Figures {
-    /// What came and went: the peak less what stayed.
+    /// The part of the peak that did not stay: the peak less what was retained.
     pub fn transient_bytes(&self) -> u64 {
         self.peak_bytes.saturating_sub(self.retained_bytes)
     }
 }
 
-/// When an owner was over.
+/// The instant at which an owner's bytes count as retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub enum RetainedAt {
     /// When its phase was last left.
     PhaseEnd,
     /// When the last step ended.
     StepEnd,
-    /// Never: at the instant of the analysis.
+    /// The instant of the analysis.
     Now,
 }
 
-/// Blocks of one category that were allocated in one place and went the same way.
+/// Blocks of one category that were allocated in one place and freed in one place, or not freed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Where they were allocated; absent for the rest of a table that had no more room.
+    /// Where they were allocated. Absent: the places for which the recorder's table had no room.
     pub from: Option<Place>,
     /// What became of them.
     pub fate: Fate,
-    /// Which phase and layer were active on the thread that freed them; absent when held or not known.
+    /// The phase and layer that were active on the thread that freed them. Absent when they are live, or the place is not
+    /// known.
     pub to: Option<Place>,
-    /// What they were for, as known in the end.
+    /// What they were for, as known at the end of the run.
     pub category: Category,
     /// Usable bytes, at their last size.
     pub usable_bytes: u64,
@@ -105,7 +110,7 @@ pub struct Flow {
     pub blocks: u64,
 }
 
-/// A layer in a phase; empty strings where there was none.
+/// A layer in a phase. An empty string means that there was none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The phase.
@@ -118,40 +123,40 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// Freed while the phase and layer that made it were active, in the step that made it.
+    /// Freed in the phase, layer and step in which it was allocated.
     Temporary,
-    /// Freed elsewhere, or in a later step.
+    /// Freed in another place or in a later step.
     Freed,
     /// Still live.
     Held,
 }
 
-/// Sizes and lifetimes of the blocks of one category. Sizes count all blocks, lifetimes those that were freed: the
-/// sizes' sums are the lifetimes' plus `held`'s.
+/// Sizes and lifetimes of the blocks of one category. The sizes count all blocks and the lifetimes those that were freed,
+/// so the sizes' sums are the lifetimes' sums and `held` together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
-    /// The category, as known in the end.
+    /// The category, as known at the end of the run.
     pub category: Category,
-    /// By usable bytes, at the last size.
+    /// Blocks by their usable bytes, at their last size.
     pub sizes: Vec<Bucket>,
-    /// By nanoseconds from allocation to free.
+    /// Freed blocks by the nanoseconds from allocation to free.
     pub lifetimes: Vec<Bucket>,
-    /// Those not freed yet.
+    /// Blocks that are not freed yet.
     pub held: Sums,
 }
 
-/// Blocks whose size or lifetime is at least `from` and less than twice that; from 0: less than 2. Buckets without
-/// blocks are left out.
+/// Blocks whose size or lifetime is at least `from` and less than twice that; in the bucket from 0, less than 2. Buckets
+/// without blocks are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// The smallest value: 0 or a power of two.
     pub from: u64,
-    /// What is in it.
+    /// The blocks in it.
     #[serde(flatten)]
     pub sums: Sums,
 }
 
-/// A number of blocks.
+/// How many blocks there are, and their bytes. Sums of them stay at the largest number instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
     /// Their usable bytes.
@@ -162,45 +167,50 @@ pub struct Sums {
     pub blocks: u64,
 }
 
-impl Sums {
-    /// Adds `other`.
-    pub fn add(&mut self, other: Sums) {
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Sums) {
         self.usable_bytes = self.usable_bytes.saturating_add(other.usable_bytes);
         self.requested_bytes = self.requested_bytes.saturating_add(other.requested_bytes);
         self.blocks = self.blocks.saturating_add(other.blocks);
     }
 }
 
-impl FromIterator<Sums> for Sums {
-    fn from_iter<I: IntoIterator<Item = Sums>>(all: I) -> Sums {
-        all.into_iter().fold(Sums::default(), |mut sum, one| {
-            sum.add(one);
+impl Sum for Sums {
+    fn sum<I: Iterator<Item = Sums>>(all: I) -> Sums {
+        all.fold(Sums::default(), |mut sum, one| {
+            sum += one;
             sum
         })
     }
 }
 
+impl FromIterator<Sums> for Sums {
+    fn from_iter<I: IntoIterator<Item = Sums>>(all: I) -> Sums {
+        all.into_iter().sum()
+    }
+}
+
 impl Flow {
-    /// Its numbers.
+    /// Its bytes and blocks.
     pub fn sums(&self) -> Sums {
         Sums { usable_bytes: self.usable_bytes, requested_bytes: self.requested_bytes, blocks: self.blocks }
     }
 }
 
-/// What was live at the end of each step, by owner: columns as long as `steps`.
+/// What was live at the end of each step, by owner. Each column has one entry per step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growth {
-    /// Which steps: all, or evenly spaced ones when there were many, and the latest.
+    /// Which steps: all, or when there were many, evenly spaced ones and the latest.
     pub steps: Vec<u64>,
     /// All live bytes.
     pub live_bytes: Vec<u64>,
-    /// Those whose bytes changed from step to step, the most telling ones.
+    /// The owners whose bytes changed the most from step to step.
     pub owners: Vec<GrowthOwner>,
-    /// All others together: with the owners' they sum to `live_bytes`.
+    /// All other owners together. With those of `owners` they sum to `live_bytes`.
     pub other_bytes: Vec<u64>,
 }
 
-/// One owner's column.
+/// The live bytes of one owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrowthOwner {
     /// Index into [`Timeline::scopes`](crate::Timeline::scopes).
@@ -209,49 +219,4 @@ pub struct GrowthOwner {
     pub category: Category,
     /// Its live bytes at the end of each step.
     pub live_bytes: Vec<u64>,
-}
-
-/// The first contradiction among the numbers, if there is one.
-pub(crate) fn contradiction(analysis: &Analysis, scopes: usize) -> Option<String> {
-    for histogram in &analysis.histograms {
-        let sum = |buckets: &[Bucket]| buckets.iter().map(|bucket| bucket.sums).collect::<Sums>();
-        let (sizes, mut ends) = (sum(&histogram.sizes), sum(&histogram.lifetimes));
-        ends.add(histogram.held);
-        if sizes != ends {
-            let category = histogram.category;
-            return Some(format!(
-                "the sizes of \"{category}\" in \"histograms\" are not its lifetimes and what is held"
-            ));
-        }
-    }
-    let flows: Sums = analysis.flows.iter().map(Flow::sums).collect();
-    let sizes: Sums = analysis.histograms.iter().flat_map(|one| &one.sizes).map(|bucket| bucket.sums).collect();
-    if flows != sizes {
-        return Some("\"flows\" and \"histograms\" do not sum to the same".to_owned());
-    }
-    if let Some(figures) = analysis.figures.iter().find(|figures| {
-        let sum = |parts: &BTreeMap<String, u64>| parts.values().fold(0u64, |sum, part| sum.saturating_add(*part));
-        [&figures.process_by_phase, &figures.process_by_category].map(sum) != [figures.process_bytes; 2]
-    }) {
-        let names = [&figures.phase, &figures.layer].map(|name| name.as_deref().unwrap_or("*"));
-        return Some(format!(
-            "\"figures\" of {}: a split of the process's bytes does not sum to them",
-            names.join(", ")
-        ));
-    }
-    let growth = &analysis.growth;
-    let count = growth.steps.len();
-    let columns = growth.owners.iter().map(|owner| &owner.live_bytes).chain([&growth.other_bytes]);
-    if growth.live_bytes.len() != count || columns.clone().any(|column| column.len() != count) {
-        return Some(format!("the columns of \"growth\" differ in length from its {count} steps"));
-    }
-    let sum = |index: usize| columns.clone().fold(0u64, |sum, column| sum.saturating_add(column[index]));
-    if (0..count).any(|index| sum(index) != growth.live_bytes[index]) {
-        return Some("the columns of \"growth\" do not sum to its live_bytes".to_owned());
-    }
-    growth
-        .owners
-        .iter()
-        .find(|owner| owner.scope as usize >= scopes)
-        .map(|owner| format!("\"growth\" names scope {}, which does not exist", owner.scope))
 }

@@ -1,27 +1,28 @@
 //! Folds [`Record`]s into a [`Timeline`], in bounded memory.
 //!
-//! When there are more than `MAX_SAMPLES` samples, neighbours are merged in pairs and the one with more live bytes
-//! stays; its `high_bytes` becomes the pair's. So the file never grows past its bound and no peak is lost.
+//! When there are more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) samples, neighbours are merged in pairs. The one with more
+//! live bytes stays, and its `high_bytes` becomes that of the pair. So the timeline stays within its bound and keeps its
+//! peaks.
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, AtExit, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Lane, Machine, Mark, PeakRequested, Resolution,
-    Snapshot, Step, Timeline, Totals, TrackerCost,
+    Allocator, AtExit, Book, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Machine, Mark, OutsideFigure,
+    PeakRequested, Resolution, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 use crate::record::Record;
 use crate::samples::Samples;
 use crate::scope::Scope;
 use crate::stacks::Stacks;
 
-/// The most steps a timeline holds; later ones push out the earliest.
+/// The most steps that a timeline holds; when there are more, the earliest go.
 pub const MAX_STEPS: usize = 4096;
-/// For how many marks of one name the table is kept; later ones push out the earliest.
+/// How many marks of one name keep their table of owners; when there are more, the earliest lose theirs.
 pub const MAX_MARK_TABLES: usize = 4;
-/// The most marks a timeline holds; later ones push out the earliest.
+/// The most marks that a timeline holds; when there are more, the earliest go.
 const MAX_MARKS: usize = 16 * 1024;
 
-/// See the module's description. Feed it with [`Assembler::apply`], take the result with [`Assembler::timeline`].
+/// Makes a timeline of records: see [`Assembler::apply`] and [`Assembler::timeline`].
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     started: bool,
@@ -41,8 +42,8 @@ pub struct Assembler {
     high_waters: Vec<HighWater>,
     totals: Totals,
     at_exit: Snapshot,
-    book: Option<crate::Book>,
-    lanes: Vec<Lane>,
+    book: Option<Book>,
+    lanes: Vec<OutsideFigure>,
     tracker: TrackerCost,
     analysis: Option<Analysis>,
     stacks: Option<Stacks>,
@@ -102,7 +103,7 @@ impl Assembler {
             Record::HighWaters(high_waters) => self.high_waters = high_waters,
             Record::Totals(totals) => self.totals = totals,
             Record::AtExit(snapshot) => self.at_exit = snapshot,
-            Record::Lanes(lanes) => self.lanes = lanes,
+            Record::OutsideFigures(lanes) => self.lanes = lanes,
             Record::Tracker(tracker) => self.tracker = tracker,
             Record::Analysis(analysis) => {
                 self.reach(analysis.time_ns);
@@ -116,7 +117,7 @@ impl Assembler {
         }
     }
 
-    /// The timeline of all that has been seen. A log without an end gives [`Ending::Recovered`].
+    /// The timeline of all records so far. Without a [`Record::End`] its ending is [`Ending::Recovered`].
     pub fn timeline(self) -> Timeline {
         Timeline {
             format: FORMAT_NAME.to_owned(),
@@ -144,7 +145,7 @@ impl Assembler {
         }
     }
 
-    /// Records that make an assembler like this one: a log in its shortest form.
+    /// The fewest records that give the same timeline: a log in its shortest form.
     pub fn records(&self) -> Vec<Record> {
         let mut records = vec![Record::Start {
             format_version: FORMAT_VERSION,
@@ -164,7 +165,7 @@ impl Assembler {
         records.push(Record::HighWaters(self.high_waters.clone()));
         records.push(Record::Totals(self.totals.clone()));
         records.push(Record::AtExit(self.at_exit.clone()));
-        records.push(Record::Lanes(self.lanes.clone()));
+        records.push(Record::OutsideFigures(self.lanes.clone()));
         records.push(Record::Tracker(self.tracker.clone()));
         records.extend(self.analysis.iter().cloned().map(|analysis| Record::Analysis(Box::new(analysis))));
         records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
@@ -172,6 +173,7 @@ impl Assembler {
         records
     }
 
+    /// The session has lasted until `time_ns` at least.
     fn reach(&mut self, time_ns: u64) {
         self.duration_ns = self.duration_ns.max(time_ns);
     }

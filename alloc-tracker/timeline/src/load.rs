@@ -3,13 +3,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::contradiction::contradiction;
 use crate::file::{FORMAT_NAME, FORMAT_VERSION, Timeline};
 
 /// Why a file could not be read as a timeline.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The file cannot be opened or read.
-    #[error("{path}: cannot be read: {source}")]
+    #[error("{path}: cannot be read")]
     Io {
         /// The file.
         path: PathBuf,
@@ -59,14 +61,27 @@ pub enum LoadError {
 }
 
 /// Reads the timeline at `path`.
-pub fn load(path: &Path) -> Result<Timeline, LoadError> {
+///
+/// # Errors
+/// When the file cannot be read, and when [`parse`] refuses it.
+///
+/// ```no_run
+/// let timeline = alloc_timeline::load("run.timeline.json")?;
+/// println!("{} bytes were live after {} ns", timeline.peak.live_bytes, timeline.peak.time_ns);
+/// # Ok::<(), alloc_timeline::LoadError>(())
+/// ```
+pub fn load(path: impl AsRef<Path>) -> Result<Timeline, LoadError> {
+    let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })?;
     parse(&bytes, path)
 }
 
 /// Reads a timeline from memory; `path` is what errors call it.
-pub fn parse(bytes: &[u8], path: &Path) -> Result<Timeline, LoadError> {
-    let path = path.to_owned();
+///
+/// # Errors
+/// When `bytes` are no whole timeline of a version that this crate knows, or one whose numbers contradict each other.
+pub fn parse(bytes: &[u8], path: impl AsRef<Path>) -> Result<Timeline, LoadError> {
+    let path = path.as_ref().to_owned();
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(LoadError::Empty { path });
     }
@@ -111,50 +126,4 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Timeline, LoadError> {
 fn cut_short(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii();
     text.starts_with(b"{") && !text.ends_with(b"}")
-}
-
-/// The first contradiction among the numbers of a timeline, if there is one.
-fn contradiction(timeline: &Timeline) -> Option<String> {
-    let series = &timeline.series;
-    let samples = series.time_ns.len();
-    let mut lengths = vec![series.live_bytes.len(), series.requested_bytes.len(), series.high_bytes.len()];
-    for dimension in crate::Dimension::ALL {
-        lengths.extend(series.by(dimension).values().map(Vec::len));
-    }
-    lengths.extend(series.probes.values().map(Vec::len));
-    if lengths.iter().any(|&length| length != samples) {
-        return Some(format!("the columns of \"series\" differ in length from its {samples} times"));
-    }
-    if series.time_ns.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Some("the times of \"series\" go back".to_owned());
-    }
-    let tables = [("peak", Some(&timeline.peak)), ("at_exit", Some(&timeline.at_exit.snapshot))];
-    let marks = timeline.marks.iter().map(|mark| (mark.name.as_str(), mark.snapshot.as_ref()));
-    for (name, table) in tables.into_iter().chain(marks) {
-        let Some(table) = table else { continue };
-        let sum = table.rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.usable_bytes));
-        if sum != Some(table.live_bytes) {
-            return Some(format!("the rows of \"{name}\" do not sum to its live_bytes, {}", table.live_bytes));
-        }
-        if let Some(row) = table.rows.iter().find(|row| row.scope as usize >= timeline.scopes.len()) {
-            return Some(format!("a row of \"{name}\" names scope {}, which does not exist", row.scope));
-        }
-    }
-    if let Some(analysis) = &timeline.analysis
-        && let Some(reason) = crate::analysis::contradiction(analysis, timeline.scopes.len())
-    {
-        return Some(reason);
-    }
-    if let Some(stacks) = &timeline.stacks
-        && let Some(reason) = crate::stacks::contradiction(stacks, timeline.scopes.len())
-    {
-        return Some(reason);
-    }
-    if let Some(book) = &timeline.book {
-        let sum: i128 = book.lines.iter().map(|line| i128::from(line.bytes)).sum();
-        if sum != i128::from(book.rss_bytes) {
-            return Some(format!("the lines of \"book\" sum to {sum}, not to its rss_bytes, {}", book.rss_bytes));
-        }
-    }
-    None
 }

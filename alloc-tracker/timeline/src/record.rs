@@ -1,7 +1,6 @@
-//! The log on its way to being a file: what a recorder says, in the order in which it says it.
+//! What a recorder emits: the parts of a timeline, in the order in which they become known.
 //!
-//! On disk a log is one JSON object a line. A line that the end of the process cut short is not an error: what
-//! stands before it counts.
+//! An [`Assembler`](crate::Assembler) makes a timeline of them. A log has one in each line; see [`log`](crate::log).
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -10,17 +9,18 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, Book, Ending, HighWater, Lane, Machine, Mark, PeakRequested, Resolution, Snapshot, Step, Totals,
-    TrackerCost,
+    Allocator, Book, Ending, HighWater, Machine, Mark, OutsideFigure, PeakRequested, Resolution, Snapshot, Step,
+    Totals, TrackerCost,
 };
 use crate::scope::{Category, Scope};
 use crate::stacks::Stacks;
 
-/// One line of the log.
+/// One part of a timeline, and one line of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Record {
-    /// First line of a log.
+    /// The beginning, and the first line of a log.
     Start {
         /// The timeline's format version.
         format_version: u32,
@@ -35,48 +35,50 @@ pub enum Record {
     },
     /// One more fact about the run.
     Run(String, Value),
-    /// Whose malloc a shared object calls.
+    /// Which object's allocation function a shared object calls.
     Resolution(Resolution),
     /// A scope that was seen for the first time; numbers count up from 0 without gaps.
     Scope(Scope),
-    /// The state at one tick.
+    /// The state at one instant, with everything that was live.
     Sample(Sample),
-    /// The same, but of its rows and probes only those that are different from the sample before; what is gone has 0 bytes.
+    /// The state at one instant, with only those rows and probes that differ from the sample before. An owner that has
+    /// nothing any more has a row of 0 bytes.
     Changes(Sample),
     /// A named instant.
     Mark(Mark),
     /// A finished step.
     Step(Step),
-    /// A new global peak; replaces the one before.
+    /// A new peak of the live bytes; replaces the one before.
     Peak(Snapshot),
     /// A new peak of the requested bytes; replaces the one before.
     PeakRequested(PeakRequested),
-    /// A new account of the resident set; replaces the one before.
+    /// A new book of the resident set; replaces the one before.
     Book(Book),
-    /// The own peaks; replaces those before.
+    /// The peaks of phases, layers and operators; replaces those before.
     HighWaters(Vec<HighWater>),
     /// Counts so far; replaces those before.
     Totals(Totals),
     /// What is live now; replaces the one before.
     AtExit(Snapshot),
-    /// Figures from outside; replaces those before.
-    Lanes(Vec<Lane>),
+    /// Figures that others measured; replaces those before.
+    #[serde(rename = "lanes")]
+    OutsideFigures(Vec<OutsideFigure>),
     /// What the tracker cost so far; replaces the one before.
     Tracker(TrackerCost),
     /// What became of the blocks so far; replaces the one before.
     Analysis(Box<Analysis>),
-    /// Who allocates, by stack; replaces the one before. The first says that there will be stacks, the last has them.
+    /// Sampled stacks; replaces the one before. The first of a run only says that there will be some, and the last has them.
     Stacks(Box<Stacks>),
-    /// Last line of a log that was ended in order.
+    /// The end, and the last line of a log that was ended in order.
     End {
-        /// When.
+        /// When, since the session began.
         time_ns: u64,
-        /// How.
+        /// How the recording ended.
         ending: Ending,
     },
 }
 
-/// Who owned what at one tick.
+/// Who owned what at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When, since the session began.

@@ -1,5 +1,5 @@
-//! The samples of a timeline, in bounded memory: each as what is different from the one before, since most of what is live
-//! stays the same from tick to tick.
+//! Keeps the samples of a timeline in bounded memory. Most owners have the same bytes from sample to sample, so each
+//! sample is kept as its differences from the one before.
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,14 +8,15 @@ use crate::file::Series;
 use crate::record::{Record, Sample};
 use crate::scope::{Category, Dimension, Scope};
 
-/// The most samples a timeline holds.
+/// The most samples that a timeline holds.
 pub const MAX_SAMPLES: usize = 2048;
 
 /// Scope number and category.
 type Owner = (u32, Category);
 type Probe = Cow<'static, str>;
 
-/// A sample: what is different from the one before. An owner with nothing has 0 bytes, a probe that says nothing `None`.
+/// A sample, as its differences from the one before. An owner that has nothing any more has 0 bytes, and a probe that
+/// gives no reading any more has `None`.
 #[derive(Clone, Debug)]
 struct Change {
     time_ns: u64,
@@ -26,27 +27,28 @@ struct Change {
     probes: Vec<(Probe, Option<u64>)>,
 }
 
-/// See the module's description.
+/// The samples so far, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     changes: Vec<Change>,
-    /// What the latest sample says.
+    /// The bytes of each owner at the latest sample.
     owners: BTreeMap<Owner, u64>,
+    /// The readings of the latest sample.
     probes: BTreeMap<Probe, Option<u64>>,
 }
 
 impl Samples {
-    /// Takes in a sample that says everything.
+    /// Takes in a sample that has all owners and probes.
     pub fn whole(&mut self, sample: Sample) {
         let gone = self.owners.keys().map(|&(scope, category)| (scope, category, 0));
         let silent = self.probes.keys().map(|name| (name.clone(), None));
-        // What is there comes after what is not.
+        // Rows of one owner are summed, and of several readings of one probe the last counts.
         let rows = gone.chain(sample.rows).collect();
         let probes = silent.chain(sample.probes).collect();
         self.changed(Sample { rows, probes, ..sample });
     }
 
-    /// Takes in a sample that says what is different.
+    /// Takes in a sample that has only the differences from the one before.
     pub fn changed(&mut self, sample: Sample) {
         let mut owners: BTreeMap<Owner, u64> = BTreeMap::new();
         for (scope, category, bytes) in sample.rows {
@@ -55,15 +57,15 @@ impl Samples {
             *sum = sum.saturating_add(bytes);
         }
         let Sample { time_ns, live_bytes, requested_bytes, high_bytes, .. } = sample;
-        let owners = learn(&mut self.owners, owners);
-        let probes = learn(&mut self.probes, sample.probes.into_iter().collect());
+        let owners = update(&mut self.owners, owners);
+        let probes = update(&mut self.probes, sample.probes.into_iter().collect());
         self.changes.push(Change { time_ns, live_bytes, requested_bytes, high_bytes, owners, probes });
         if self.changes.len() > MAX_SAMPLES {
             self.changes = merge_pairs(std::mem::take(&mut self.changes));
         }
     }
 
-    /// Records that make samples like these.
+    /// Records that make the same samples.
     pub fn records(&self) -> impl Iterator<Item = Record> {
         self.changes.iter().map(|change| {
             let &Change { time_ns, live_bytes, requested_bytes, high_bytes, .. } = change;
@@ -73,7 +75,7 @@ impl Samples {
         })
     }
 
-    /// The same in columns.
+    /// The samples in columns.
     pub fn series(&self, scopes: &[Scope], interval_ns: u64) -> Series {
         let nobody = Scope::default();
         let mut series = Series { interval_ns, ..Series::default() };
@@ -114,35 +116,35 @@ impl Samples {
     }
 }
 
-/// A column in the making.
+/// A column that is being filled.
 struct Column<V, N> {
     values: Vec<V>,
-    /// Its next value. That of owners is a sum, and wide enough for all that there can be.
+    /// Its next value. For columns of owners it is a sum, in a type that is wide enough for any sum of `u64`.
     now: N,
 }
 
 impl<V: Clone + Default, N: Default> Column<V, N> {
-    /// One with nothing in its first entries.
+    /// A column with nothing in its first `entries`.
     fn new(entries: usize) -> Self {
         Column { values: vec![V::default(); entries], now: N::default() }
     }
 }
 
-/// Makes `known` what `news` say; those of them that were not known, in order.
-fn learn<K: Ord + Clone, V: Copy + PartialEq>(known: &mut BTreeMap<K, V>, news: BTreeMap<K, V>) -> Vec<(K, V)> {
+/// Puts `news` into `known`, and returns those that made a difference, in order.
+fn update<K: Ord + Clone, V: Copy + PartialEq>(known: &mut BTreeMap<K, V>, news: BTreeMap<K, V>) -> Vec<(K, V)> {
     news.into_iter().filter(|(key, value)| known.insert(key.clone(), *value) != Some(*value)).collect()
 }
 
-/// Halves the number of samples; of each pair the one with more live bytes stays. The last sample stays: what comes next
-/// is told as a change of that one.
+/// Halves the number of samples. Of each pair the one with more live bytes stays. The last sample stays as well, because
+/// the next one is told as its differences from that.
 fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
     let mut merged: Vec<Change> = Vec::with_capacity(changes.len() / 2 + 1);
-    // What changed with samples that went, since the last that stayed.
+    // The differences of the samples that were dropped since the last that stayed.
     let (mut owners, mut probes) = (Vec::new(), Vec::new());
     let mut rest = changes.into_iter();
     while let Some(mut first) = rest.next() {
-        first.owners = followed(std::mem::take(&mut owners), first.owners);
-        first.probes = followed(std::mem::take(&mut probes), first.probes);
+        first.owners = combined(std::mem::take(&mut owners), first.owners);
+        first.probes = combined(std::mem::take(&mut probes), first.probes);
         let Some(mut second) = rest.next() else {
             merged.push(first);
             break;
@@ -153,8 +155,8 @@ fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
         }
         let high_bytes = first.high_bytes.max(second.high_bytes);
         if second.live_bytes >= first.live_bytes {
-            second.owners = followed(first.owners, second.owners);
-            second.probes = followed(first.probes, second.probes);
+            second.owners = combined(first.owners, second.owners);
+            second.probes = combined(first.probes, second.probes);
             merged.push(Change { high_bytes, ..second });
         } else {
             (owners, probes) = (second.owners, second.probes);
@@ -164,8 +166,8 @@ fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
     merged
 }
 
-/// What is different after both of two changes; both are in order, and so is the answer.
-fn followed<K: Ord, V>(earlier: Vec<(K, V)>, later: Vec<(K, V)>) -> Vec<(K, V)> {
+/// The differences that two lists of them make, one after the other. Both lists are in order, and so is the result.
+fn combined<K: Ord, V>(earlier: Vec<(K, V)>, later: Vec<(K, V)>) -> Vec<(K, V)> {
     if earlier.is_empty() {
         return later;
     }
@@ -216,8 +218,8 @@ mod tests {
         assert!(series.by_category["other"] == series.live_bytes);
     }
 
-    /// Five owners, each of which changes or goes at a pace of its own: told as a whole or by its changes alone, and told
-    /// again from its records, every sample that is left has the rows that it had.
+    /// Five owners, each of which changes or disappears at a pace of its own. The samples are the same whether they are told
+    /// whole, by differences, or by the records made of them.
     #[test]
     fn changes_tell_the_same_as_wholes() {
         let (mut whole, mut changed) = (Samples::default(), Samples::default());
@@ -248,11 +250,11 @@ mod tests {
             again.changed(sample);
         }
         assert_eq!(again.series(&scopes(5), 1), series);
-        // What comes next is told as a change from the last sample, which must have stayed.
+        // The next sample is told as differences from the last one, which must have stayed.
         assert_eq!((again.owners, again.probes), (changed.owners, changed.probes));
     }
 
-    /// As a damaged log may have them: the sum stays at the most that can be said.
+    /// As a damaged log may have them. The sum stays at the largest number.
     #[test]
     fn rows_past_the_end_of_the_numbers_do_not_overflow() {
         let mut samples = Samples::default();

@@ -1,13 +1,13 @@
-//! Who owns bytes: a scope (phase, layer, operator) and a category.
+//! The owners of bytes. An owner is a scope (phase, layer and operator) and a category.
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What stands in every `by_*` table for bytes that no scope of that dimension owned.
+/// The name, in every `by_*` table, of bytes that belong to no phase, layer or operator.
 pub const NONE: &str = "(none)";
 
-/// One scope: what was active when a block was allocated. An empty string means that nothing of that dimension was.
+/// What was active when a block was allocated. An empty string means that no phase, layer or operator was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Scope {
     /// Phase of the run: `init`, `data`, `forward`, `loss`, `backward`, `optimizer`, `infer`, ...
@@ -18,7 +18,8 @@ pub struct Scope {
     pub op: String,
 }
 
-/// What a block is for. Tensor storages carry the first six; everything else the last five.
+/// What a block is for. Tensor storages that outlive their operator have one of the first six categories. Workspace may
+/// be a tensor storage or not. All other blocks have one of the last three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -40,7 +41,7 @@ pub enum Category {
     Metadata,
     /// Allocated before `main`: start-up of the shared libraries.
     Runtime,
-    /// Everything else, the program's own Vecs among it.
+    /// Everything else, such as the program's own Vecs.
     Other,
 }
 
@@ -75,8 +76,8 @@ impl Category {
         }
     }
 
-    /// Whether blocks of this category are tensor storages whose size the model alone decides, and which are
-    /// therefore the same to the byte between runs of one configuration.
+    /// Whether blocks of this category are tensor storages whose sizes depend on the model alone. Their sum is the same to
+    /// the byte in all runs of one configuration.
     pub fn is_tensor(self) -> bool {
         matches!(
             self,
@@ -124,7 +125,7 @@ impl Dimension {
         }
     }
 
-    /// What `scope` and `category` are called in this dimension; [`NONE`] where the scope has no such part.
+    /// The name of an owner in this dimension; [`NONE`] where the scope has no such part.
     pub fn of(self, scope: &Scope, category: Category) -> &str {
         let name = match self {
             Dimension::Phase => scope.phase.as_str(),
@@ -157,7 +158,7 @@ pub struct Row {
     pub blocks: u64,
 }
 
-/// Sums `rows` by one dimension; the values add up to the rows' own sum exactly. `bytes` picks what is summed.
+/// Sums `rows` by one dimension. `bytes` picks what is summed. The values sum to the rows' sum exactly.
 pub fn split_by(rows: &[Row], scopes: &[Scope], dimension: Dimension, bytes: fn(&Row) -> u64) -> BTreeMap<String, u64> {
     let nobody = Scope::default();
     let mut parts = BTreeMap::new();

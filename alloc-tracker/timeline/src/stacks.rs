@@ -1,23 +1,26 @@
-//! Who allocates, by the calls that led to it: sums of samples.
+//! Sampled call stacks of allocations.
 //!
-//! Every number of bytes or blocks here is an estimate: samples fall on the allocated bytes at random, and each stands for as
-//! many bytes as makes the expected sum the true one. The counts of samples say how much is known.
+//! Samples fall on the allocated bytes at random, and each sample stands for so many bytes that the expected sum is the
+//! true one. So every number of bytes or blocks here is an estimate. The fewer samples it comes from, the less exact it is.
+use std::iter::Sum;
+use std::ops::AddAssign;
+
 use serde::{Deserialize, Serialize};
 
 /// Sampled stacks of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stacks {
-    /// Mean distance of two samples in allocated bytes.
+    /// Mean distance between two samples, in allocated bytes.
     pub mean_bytes: u64,
-    /// What the random numbers began with: a program with one thread is sampled alike for the same seed.
+    /// The seed of the random numbers. A program with one thread is sampled at the same bytes whenever the seed is the same.
     pub seed: u64,
-    /// Whether the sites are there: they are put together at the end, which a killed process does not reach.
+    /// Whether the sites are there. They are put together at the end of a run, which a killed process does not reach.
     pub complete: bool,
-    /// How many samples there were, and what became of them.
+    /// How many samples were taken, and how good they are.
     pub samples: SampleCounts,
-    /// Every call that a stack is made of, once.
+    /// All calls of all stacks, each once.
     pub calls: Vec<Call>,
-    /// Those with the most bytes: allocated, at the peak, at the end, or from step to step.
+    /// The sites with the most bytes: allocated, at the peak, at the end, or added from step to step.
     pub sites: Vec<Site>,
     /// All other sites together.
     pub others: SiteSums,
@@ -25,46 +28,46 @@ pub struct Stacks {
     pub growth: SiteGrowth,
 }
 
-/// How many samples there were.
+/// How many samples were taken, and how good they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleCounts {
-    /// All that reached the recorder.
+    /// Samples that reached the recorder.
     pub taken: u64,
-    /// Without any call that could be found; they are sites without calls.
+    /// Samples of which no call could be found. Their sites have no calls.
     pub without_calls: u64,
-    /// With the innermost calls only: the outer ones could not be found, or were too many.
+    /// Samples that have only the innermost calls, because the outer ones could not be found or were too many.
     pub cut: u64,
-    /// Whose end nobody would be told: they count as allocated, not as live.
+    /// Samples of blocks whose free cannot be seen. They count as allocated, not as live.
     pub not_followed: u64,
-    /// That did not reach the recorder.
+    /// Samples that did not reach the recorder.
     pub lost: u64,
-    /// The bytes that those stood for.
+    /// The bytes for which those stood.
     pub lost_bytes: u64,
-    /// Calls without a name among `calls`: a file without symbols.
+    /// Calls for which no name could be found, because their file has no symbols.
     pub unnamed_calls: u64,
 }
 
 /// A call in a stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Call {
-    /// The function's name as its language writes it; without one `FILE+0xADDRESS`.
+    /// The function's name as its language writes it, or `FILE+0xADDRESS` where no name could be found.
     pub function: String,
     /// The source file, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The line in it.
+    /// The line in that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// Whether the compiler put the function into its caller.
     pub inlined: bool,
 }
 
-/// A stack in a scope.
+/// A place that allocates: a stack of calls in a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// Index into [`Timeline::scopes`](crate::Timeline::scopes): who was active when the blocks were allocated.
+    /// Index into [`Timeline::scopes`](crate::Timeline::scopes): what was active when the blocks were allocated.
     pub scope: u32,
-    /// Indices into [`Stacks::calls`], the outermost first. Empty: no call could be found.
+    /// Indices into [`Stacks::calls`], the outermost call first. Empty when no call could be found.
     pub calls: Vec<u32>,
     /// Whether outer calls are missing.
     pub cut: bool,
@@ -73,28 +76,27 @@ pub struct Site {
     pub sums: SiteSums,
 }
 
-/// The numbers of a site.
+/// The numbers of a site. Sums of them stay at the largest number instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteSums {
-    /// How many samples they come from.
+    /// How many samples the numbers come from.
     pub samples: u64,
     /// Usable bytes allocated.
     pub allocated_bytes: u64,
-    /// One standard error of that.
+    /// The standard error of `allocated_bytes`.
     pub error_bytes: u64,
     /// Blocks allocated.
     pub allocated_blocks: u64,
     /// Usable bytes that were live at the peak of the process.
     pub peak_bytes: u64,
-    /// Usable bytes that were live in the end.
+    /// Usable bytes that were live at the end of the run.
     pub exit_bytes: u64,
-    /// How many sampled blocks those are of.
+    /// How many samples `exit_bytes` comes from.
     pub exit_samples: u64,
 }
 
-impl SiteSums {
-    /// Adds `other`.
-    pub fn add(&mut self, other: SiteSums) {
+impl AddAssign for SiteSums {
+    fn add_assign(&mut self, other: SiteSums) {
         for (sum, part) in [
             (&mut self.samples, other.samples),
             (&mut self.allocated_bytes, other.allocated_bytes),
@@ -105,72 +107,51 @@ impl SiteSums {
         ] {
             *sum = sum.saturating_add(part);
         }
-        // Samples know nothing of each other.
+        // Samples are independent of each other: the squares of their errors add up.
         self.error_bytes = (self.error_bytes as f64).hypot(other.error_bytes as f64).round() as u64;
+    }
+}
+
+impl Sum for SiteSums {
+    fn sum<I: Iterator<Item = SiteSums>>(all: I) -> SiteSums {
+        all.fold(SiteSums::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
     }
 }
 
 impl FromIterator<SiteSums> for SiteSums {
     fn from_iter<I: IntoIterator<Item = SiteSums>>(all: I) -> SiteSums {
-        all.into_iter().fold(SiteSums::default(), |mut sum, one| {
-            sum.add(one);
-            sum
-        })
+        all.into_iter().sum()
     }
 }
 
 impl Stacks {
     /// All sites together.
     pub fn sums(&self) -> SiteSums {
-        self.sites.iter().map(|site| site.sums).chain([self.others]).collect()
+        self.sites.iter().map(|site| site.sums).chain([self.others]).sum()
     }
 }
 
-/// What was live at the end of each step, by site: columns as long as `steps`.
+/// What was live at the end of each step, by site. Each column has one entry per step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteGrowth {
-    /// Which steps: all, or evenly spaced ones when there were many, and the latest.
+    /// Which steps: all, or when there were many, evenly spaced ones and the latest.
     pub steps: Vec<u64>,
-    /// What all sites held.
+    /// The live bytes of all sites.
     pub live_bytes: Vec<u64>,
-    /// Sites whose bytes changed from step to step, the most telling ones.
+    /// The sites whose bytes changed the most from step to step.
     pub columns: Vec<SiteColumn>,
-    /// All others together: with the columns they sum to `live_bytes`.
+    /// All other sites together. With those of `columns` they sum to `live_bytes`.
     pub other_bytes: Vec<u64>,
 }
 
-/// One site's column.
+/// The live bytes of one site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteColumn {
     /// Index into [`Stacks::sites`].
     pub site: u32,
     /// Its live bytes at the end of each step.
     pub live_bytes: Vec<u64>,
-}
-
-/// The first contradiction among the numbers, if there is one.
-pub(crate) fn contradiction(stacks: &Stacks, scopes: usize) -> Option<String> {
-    for site in &stacks.sites {
-        if site.scope as usize >= scopes {
-            return Some(format!("a site of \"stacks\" names scope {}, which does not exist", site.scope));
-        }
-        if let Some(call) = site.calls.iter().find(|&&call| call as usize >= stacks.calls.len()) {
-            return Some(format!("a site of \"stacks\" names call {call}, which does not exist"));
-        }
-    }
-    if stacks.sums().samples != stacks.samples.taken {
-        return Some(format!("the sites of \"stacks\" do not sum to the {} samples taken", stacks.samples.taken));
-    }
-    let growth = &stacks.growth;
-    let count = growth.steps.len();
-    let columns = growth.columns.iter().map(|column| &column.live_bytes).chain([&growth.other_bytes]);
-    if growth.live_bytes.len() != count || columns.clone().any(|column| column.len() != count) {
-        return Some(format!("the columns of \"growth\" in \"stacks\" differ in length from its {count} steps"));
-    }
-    let sum = |index: usize| columns.clone().fold(0u64, |sum, column| sum.saturating_add(column[index]));
-    if (0..count).any(|index| sum(index) != growth.live_bytes[index]) {
-        return Some("the columns of \"growth\" in \"stacks\" do not sum to its live_bytes".to_owned());
-    }
-    let lost = growth.columns.iter().find(|column| column.site as usize >= stacks.sites.len());
-    lost.map(|column| format!("\"growth\" in \"stacks\" names site {}, which does not exist", column.site))
 }

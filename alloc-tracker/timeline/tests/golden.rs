@@ -25,7 +25,7 @@ fn golden(name: &str) -> PathBuf {
 #[test]
 fn version_1_loads() {
     for (name, timeline) in shipped() {
-        assert_eq!(alloc_timeline::load(&golden(name)).unwrap(), timeline, "{name}");
+        assert_eq!(alloc_timeline::load(golden(name)).unwrap(), timeline, "{name}");
     }
 }
 

@@ -48,18 +48,35 @@ fn a_stored_timeline_loads_and_nothing_else_is_left() {
 #[test]
 fn a_store_that_fails_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(store(&full::timeline(), &folder.path().join("none/x.timeline.json")).is_err());
+    assert!(store(&full::timeline(), folder.path().join("none/x.timeline.json")).is_err());
     // A folder in the place of the file: the rename fails, and the partial file goes.
     std::fs::create_dir(folder.path().join("taken")).unwrap();
-    assert!(store(&full::timeline(), &folder.path().join("taken")).is_err());
+    assert!(store(&full::timeline(), folder.path().join("taken")).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// A timeline has the mode that any new file of this process has, and takes the place of an older one.
+#[cfg(unix)]
+#[test]
+fn a_stored_timeline_is_a_file_like_any_other() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+    std::fs::write(folder.path().join("other"), "").unwrap();
+    std::fs::write(folder.path().join("x.timeline.json"), "older").unwrap();
+    store(&full::timeline(), folder.path().join("x.timeline.json")).unwrap();
+    assert_eq!(mode("x.timeline.json"), mode("other"));
+    assert_eq!(load(folder.path().join("x.timeline.json")).unwrap(), full::timeline());
 }
 
 #[test]
 fn a_missing_file_is_an_io_error() {
-    let error = load(Path::new("no/such.timeline.json")).unwrap_err();
+    let error = load("no/such.timeline.json").unwrap_err();
     assert!(matches!(&error, LoadError::Io { .. }), "{error:?}");
-    assert!(error.to_string().contains("no/such.timeline.json"));
+    // The cause is told once, by the chain of errors.
+    assert_eq!(error.to_string(), "no/such.timeline.json: cannot be read");
+    assert!(std::error::Error::source(&error).is_some());
 }
 
 #[test]

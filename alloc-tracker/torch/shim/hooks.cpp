@@ -1,5 +1,6 @@
 // The shim over libtorch's hooks: three places at which libtorch tells what it is doing, handed on to Rust as plain
-// numbers and addresses. All decisions are Rust's (src/ops.rs); nothing here keeps state but the registrations.
+// numbers and addresses. All decisions are those of the crate alloc-torch-core; nothing here keeps state but the
+// registrations.
 //
 //   at::RecordFunction   every operator's start and end, forward (FUNCTION) and backward (BACKWARD_FUNCTION)
 //   c10::Allocator       every CPU tensor storage, as it is allocated
@@ -17,17 +18,18 @@
 #include <memory>
 
 extern "C" {
-// Of src/ops.rs. `inputs` are the storages that the operator reads, `variable` the parameter of an AccumulateGrad node.
+// Of src/events.rs. `inputs` are the addresses of the storages that the operator reads, none of them 0; `variable` that of
+// the parameter of an AccumulateGrad node, `gradient` that of the gradient that it leaves, 0 for all other operators.
 void alloc_torch_op_start(
     bool backward,
     const char* name,
     size_t name_length,
     int64_t sequence,
     uint64_t forward_thread,
-    const void* variable,
-    const void* const* inputs,
+    uintptr_t variable,
+    const uintptr_t* inputs,
     size_t input_count);
-void alloc_torch_op_end(void* gradient);
+void alloc_torch_op_end(uintptr_t gradient);
 void alloc_torch_expect_storage(bool expected);
 }
 
@@ -35,25 +37,27 @@ namespace {
 
 constexpr size_t kMaxInputs = 64;
 
-const void* storage_of(const at::Tensor& tensor) {
+// The address of the block that a tensor's elements lie in; 0 when the tensor has none.
+uintptr_t storage_of(const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.has_storage()) {
-    return nullptr;
+    return 0;
   }
-  return tensor.storage().data();
+  return reinterpret_cast<uintptr_t>(tensor.storage().data());
 }
 
-void collect(const c10::IValue& value, const void** inputs, size_t& count) {
+void collect(const at::Tensor& tensor, uintptr_t* inputs, size_t& count) {
+  const uintptr_t storage = storage_of(tensor);
+  if (storage != 0 && count < kMaxInputs) {
+    inputs[count++] = storage;
+  }
+}
+
+void collect(const c10::IValue& value, uintptr_t* inputs, size_t& count) {
   if (value.isTensor()) {
-    const void* storage = storage_of(value.toTensor());
-    if (storage != nullptr && count < kMaxInputs) {
-      inputs[count++] = storage;
-    }
+    collect(value.toTensor(), inputs, count);
   } else if (value.isTensorList()) {
     for (const at::Tensor& tensor : value.toTensorVector()) {
-      const void* storage = storage_of(tensor);
-      if (storage != nullptr && count < kMaxInputs) {
-        inputs[count++] = storage;
-      }
+      collect(tensor, inputs, count);
     }
   }
 }
@@ -65,8 +69,8 @@ const torch::autograd::AccumulateGrad* accumulating() {
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
   const bool backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
   const char* name = function.name();
-  const void* variable = nullptr;
-  const void* inputs[kMaxInputs];
+  uintptr_t variable = 0;
+  uintptr_t inputs[kMaxInputs];
   size_t count = 0;
   if (backward) {
     if (const auto* node = accumulating()) {
@@ -90,18 +94,18 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
 }
 
 void on_end(const at::RecordFunction& function, at::ObserverContext*) {
-  void* gradient = nullptr;
+  uintptr_t gradient = 0;
   if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
     if (const auto* node = accumulating()) {
-      gradient = const_cast<void*>(storage_of(node->variable.grad()));
+      gradient = storage_of(node->variable.grad());
     }
   }
   alloc_torch_op_end(gradient);
 }
 
-// Tells of each storage and leaves everything else to the allocator that was there before.
-struct StorageTeller final : c10::Allocator {
-  explicit StorageTeller(c10::Allocator* inner) : inner_(inner) {}
+// Announces each storage and leaves everything else to the allocator that was there before.
+struct StorageAnnouncer final : c10::Allocator {
+  explicit StorageAnnouncer(c10::Allocator* inner) : inner_(inner) {}
 
   c10::DataPtr allocate(size_t bytes) override {
     struct Expecting {
@@ -138,10 +142,10 @@ void alloc_torch_watch_ops(bool with_inputs) {
 // Watches CPU storages from now on.
 void alloc_torch_watch_storages() {
   // Never freed: libtorch keeps the pointer until the process ends.
-  c10::SetCPUAllocator(new StorageTeller(c10::GetCPUAllocator()), /*priority=*/100);
+  c10::SetCPUAllocator(new StorageAnnouncer(c10::GetCPUAllocator()), /*priority=*/100);
 }
 
-// The storage of a tensor as libtorch's C API hands it out; null when it has none.
-void* alloc_torch_storage(const at::Tensor* tensor) { return const_cast<void*>(storage_of(*tensor)); }
+// The address of the storage of a tensor as libtorch's C API hands it out; 0 when it has none.
+uintptr_t alloc_torch_storage(const at::Tensor* tensor) { return storage_of(*tensor); }
 
 }  // extern "C"

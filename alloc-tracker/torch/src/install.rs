@@ -4,14 +4,19 @@ use std::sync::Once;
 use alloc_tracker::{hooks, interposition, untracked_objects};
 use tch::{Kind, Tensor};
 
+use crate::events::ATTRIBUTION;
+use crate::shim;
+
 /// Why libtorch cannot be watched.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InstallError {
     /// libtorch's allocations go past the tracker.
     #[error(
         "libtorch's allocations do not reach the tracker ({detail}): a profile would miss nearly all memory. \
          Write `use alloc_interpose as _;` in main.rs, and link no other malloc"
     )]
+    #[non_exhaustive]
     NotInterposed {
         /// Which object calls whose function.
         detail: String,
@@ -21,23 +26,30 @@ pub enum InstallError {
     Off,
 }
 
-unsafe extern "C" {
-    fn alloc_torch_watch_storages();
-}
+/// Parts of the names of the libraries that must call the tracker's `malloc`.
+const LIBTORCH: [&str; 3] = ["libtorch", "libc10", "libgomp"];
 
 /// Hooks into libtorch's operators and tensor storages, once for the process; further calls change nothing.
 ///
+/// ```no_run
+/// match alloc_torch::install() {
+///     Ok(()) => {}
+///     Err(alloc_torch::InstallError::Off) => eprintln!("goes on without a profile"),
+///     Err(error) => panic!("{error}"),
+/// }
+/// ```
+///
 /// # Errors
-/// Refuses when `malloc` or `posix_memalign` of a libtorch library is not the tracker's, or when a tensor's memory is
-/// not tracked.
+/// [`InstallError::NotInterposed`] when `malloc` or `posix_memalign` of a libtorch library is not the tracker's, or when a
+/// tensor's memory is not tracked; [`InstallError::Off`] with `ALLOC_TRACKER=off`.
 pub fn install() -> Result<(), InstallError> {
     if !hooks::is_on() {
         return Err(InstallError::Off);
     }
     let resolutions = interposition();
-    let astray = untracked_objects(&resolutions);
-    let libtorch = |object: &str| ["libtorch", "libc10", "libgomp"].iter().any(|part| object.contains(part));
-    if let Some(wrong) = astray.iter().find(|resolution| libtorch(&resolution.object)) {
+    let untracked = untracked_objects(&resolutions);
+    let is_libtorch = |object: &str| LIBTORCH.iter().any(|part| object.contains(part));
+    if let Some(wrong) = untracked.iter().find(|resolution| is_libtorch(&resolution.object)) {
         let detail = format!("{} calls {} of {}", wrong.object, wrong.symbol, wrong.resolved_in);
         return Err(InstallError::NotInterposed { detail });
     }
@@ -49,9 +61,9 @@ pub fn install() -> Result<(), InstallError> {
     }
     static HOOKS: Once = Once::new();
     HOOKS.call_once(|| {
-        crate::ops::watch(false);
-        // SAFETY: called once; it only registers an allocator that forwards to the one before.
-        unsafe { alloc_torch_watch_storages() };
+        ATTRIBUTION.prepare();
+        shim::watch_operators(false);
+        shim::watch_storages();
     });
     Ok(())
 }

@@ -1,77 +1,65 @@
-//! Variables: which storages are parameters and buffers, and which layer each parameter belongs to.
-use std::ffi::c_void;
-use std::sync::LazyLock;
-
+//! A store's variables, handed to the attribution: parameters, buffers, and layers by parameter.
+use alloc_torch_core::Storage;
 use alloc_tracker::Category;
-use alloc_tracker::hooks::{self, Name};
-use dashmap::DashMap;
+use alloc_tracker::hooks::LabelError;
 use tch::{Tensor, nn};
 
-unsafe extern "C" {
-    fn alloc_torch_storage(tensor: *const c_void) -> *mut c_void;
-}
+use crate::events::ATTRIBUTION;
+use crate::shim;
 
-/// Parameter storage -> layer, for models whose layers are named by their parameters. Read at every operator, by every
-/// thread that runs some.
-static LAYERS: LazyLock<DashMap<usize, Name>> = LazyLock::new(DashMap::new);
-
-/// The block that a tensor's elements lie in; null when the tensor has none of its own.
-fn storage(tensor: &Tensor) -> *mut u8 {
-    if !tensor.defined() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: `as_ptr` is the at::Tensor that the Tensor owns, alive for the call.
-    unsafe { alloc_torch_storage(tensor.as_ptr().cast()) }.cast()
-}
-
-/// Labels one tensor's storage, for its whole life. Only while a session records. `false` when the storage is not
-/// the tracker's (a GPU's, say).
-pub fn label(tensor: &Tensor, category: Category) -> bool {
-    hooks::label(storage(tensor), category, None)
-}
-
-/// The layer that a variable's path names: `fc1.weight` is of `fc1`.
-fn layer_in(path: &str) -> Name {
-    hooks::name(path.rsplit_once('.').map_or(path, |(layer, _)| layer))
+/// Labels one tensor's storage, for its whole life.
+///
+/// ```no_run
+/// use alloc_tracker::Category;
+///
+/// # fn main() -> Result<(), alloc_torch::LabelError> {
+/// let images = tch::Tensor::zeros([64, 3, 32, 32], tch::kind::FLOAT_CPU);
+/// alloc_torch::label(&images, Category::Input)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`LabelError::NotRecording`] without a session, [`LabelError::UnknownBlock`] when the storage is not the tracker's (a
+/// GPU's, say) or the tensor has none, [`LabelError::TooSmall`] when the tracker does not know it by its address.
+pub fn label(tensor: &Tensor, category: Category) -> Result<(), LabelError> {
+    ATTRIBUTION.label(shim::storage(tensor), category)
 }
 
 /// Labels the storages of a store's variables: trainable ones as parameters, the others as buffers. Variables that were
-/// made in no layer become the layer's that their path names. Only while a session records.
+/// made in no layer become the layer's that their path names. Only while a session records; variables that the tracker does
+/// not take in (on a GPU, say) are passed over.
+///
+/// ```no_run
+/// use tch::nn;
+///
+/// let store = nn::VarStore::new(tch::Device::Cpu);
+/// let _fc1 = nn::linear(store.root() / "fc1", 784, 10, Default::default());
+/// alloc_torch::label_variables(&store); // fc1.weight and fc1.bias: parameters of the layer fc1
+/// ```
 pub fn label_variables(store: &nn::VarStore) {
-    let trainable: Vec<*mut u8> = store.trainable_variables().iter().map(storage).collect();
-    for (path, tensor) in store.variables() {
-        let block = storage(&tensor);
-        let category = if trainable.contains(&block) { Category::Parameter } else { Category::Buffer };
-        hooks::label(block, category, Some(layer_in(&path)));
-    }
+    let trainable: Vec<Option<Storage>> = store.trainable_variables().iter().map(shim::storage).collect();
+    ATTRIBUTION.label_variables(with_storages(store), &trainable);
 }
 
 /// Names layers with no change to the model: an operator belongs to the layer whose parameter it reads
 /// (`fc1.weight` makes it `fc1`), and one that reads none to the layer that made its input. Layers that the program
-/// names itself win. Labels the variables too.
+/// names itself win. Labels the variables too, as [`label_variables`] does.
+///
+/// ```no_run
+/// use tch::nn;
+///
+/// let store = nn::VarStore::new(tch::Device::Cpu);
+/// let _fc1 = nn::linear(store.root() / "fc1", 784, 10, Default::default());
+/// alloc_torch::name_layers(&store); // every operator that reads fc1.weight or fc1.bias is of the layer fc1
+/// ```
 pub fn name_layers(store: &nn::VarStore) {
-    for (path, tensor) in store.variables() {
-        LAYERS.insert(storage(&tensor).addr(), layer_in(&path));
-    }
+    ATTRIBUTION.name_layers(with_storages(store));
     label_variables(store);
-    crate::ops::watch(true);
+    shim::watch_operators(true);
 }
 
-/// The layer of a parameter: as named, or else the one in which its storage was made.
-pub fn layer_of(parameter: *const u8) -> Option<Name> {
-    if parameter.is_null() {
-        return None;
-    }
-    let made_in = || hooks::layer_of(parameter).filter(|&layer| layer != Name(0));
-    LAYERS.get(&parameter.addr()).map(|layer| *layer).or_else(made_in)
-}
-
-/// The layer of an operator that reads these storages.
-pub fn layer_by_inputs(inputs: &[*const u8]) -> Option<Name> {
-    if inputs.is_empty() {
-        return None;
-    }
-    let by_parameter = inputs.iter().find_map(|input| LAYERS.get(&input.addr()).map(|layer| *layer));
-    let made = || inputs.iter().find_map(|&input| hooks::layer_of(input).filter(|&layer| layer != Name(0)));
-    by_parameter.or_else(made)
+/// The variables' paths and storages.
+fn with_storages(store: &nn::VarStore) -> impl Iterator<Item = (String, Option<Storage>)> {
+    store.variables().into_iter().map(|(path, tensor)| (path, shim::storage(&tensor)))
 }

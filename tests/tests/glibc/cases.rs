@@ -1,4 +1,4 @@
-//! Which of glibc's tests run, with what changes, and why the others do not apply.
+//! The list of glibc's tests: which run, with what changes, and why the others do not apply.
 
 /// The head of the table.
 pub const INTRODUCTION: &str = "# glibc's own tests of malloc, under the tracker

@@ -1,8 +1,8 @@
-//! The whole tracker, from the doors to the file, against a model in lock step: random traces of several threads
-//! (`trace.rs`), one order at a time (`victims/model.rs`), beside a reference that adds them up (`reference.rs`).
+//! The whole tracker, from the doors to the file, compared with a model: a victim carries out random traces of several
+//! threads (`trace.rs`), one order at a time (`victims/model.rs`), and a reference adds them up (`reference.rs`).
 //!
-//! In exact mode every number is the reference's. Otherwise the sums at the end are, by scope, to the byte and the block;
-//! peaks are within `slack_bytes`.
+//! In exact mode every number equals the reference's. Otherwise the sums at the end do, by scope, to the byte and the
+//! block, and peaks differ by at most `slack_bytes`.
 //!
 //! A failing trace is shrunk and printed as the victim reads it: `victim-model out.timeline.json TRACE` runs it again.
 mod reference;
@@ -15,12 +15,12 @@ use alloc_timeline::{Fate, Snapshot, Sums, Timeline};
 use proptest::prelude::*;
 use reference::{Counts, Held, Place, Reference, Way};
 use tests::{folder, rows, run, tables};
-use trace::{Trace, Wish, wishes};
+use trace::{Proposal, Trace, proposals};
 
 /// How many traces for each mode.
 const TRACES: u32 = 150;
 
-/// The timeline of a trace, and the bytes that each of its orders was given.
+/// Runs a trace; the timeline, and the usable bytes of the block of each order.
 fn record(trace: &Trace, mode: Option<&str>) -> Result<(Timeline, Vec<u64>), TestCaseError> {
     let folder = folder();
     let (out, orders) = (folder.path().join("model.timeline.json"), folder.path().join("trace"));
@@ -39,7 +39,7 @@ fn is_own((phase, layer): &Place) -> bool {
     phase.starts_with('m') || layer.starts_with('l')
 }
 
-/// What the trace's scopes hold in `table`.
+/// What the trace's scopes own in `table`.
 fn held(timeline: &Timeline, table: &Snapshot) -> Held {
     let mut held = Held::new();
     for (scope, row) in rows(timeline, table) {
@@ -68,13 +68,13 @@ fn flows(timeline: &Timeline) -> BTreeMap<Way, Sums> {
         let place = |place: &alloc_timeline::Place| (place.phase.clone(), place.layer.clone());
         let from = place(flow.from.as_ref().expect("few enough pairs for a table"));
         if is_own(&from) {
-            flows.entry((from, flow.fate, flow.to.as_ref().map(place))).or_default().add(flow.sums());
+            *flows.entry((from, flow.fate, flow.to.as_ref().map(place))).or_default() += flow.sums();
         }
     }
     flows
 }
 
-/// What is right at the end, in whatever mode.
+/// Checks the sums at the end, which are exact in every mode.
 fn ends_right(timeline: &Timeline, reference: &Reference) -> Result<(), TestCaseError> {
     prop_assert_eq!(held(timeline, &timeline.at_exit.snapshot), reference.held.clone(), "live at the end");
     prop_assert_eq!(counts(timeline), reference.counts.clone(), "allocated and freed");
@@ -82,7 +82,7 @@ fn ends_right(timeline: &Timeline, reference: &Reference) -> Result<(), TestCase
     Ok(())
 }
 
-/// What the process held before the trace began, and holds beside it ever since.
+/// The snapshot before the trace began. The process keeps these blocks beside those of the trace.
 fn base(timeline: &Timeline) -> &Snapshot {
     tables(timeline, "began")[0]
 }
@@ -148,14 +148,15 @@ fn within_slack(trace: &Trace) -> Result<(), TestCaseError> {
         let found = timeline.high_waters.iter().find(is).map_or(0, |water| water.live_bytes);
         near(&format!("the peak of {phase}"), found, expected.peak)?;
     }
-    // Large blocks are known one by one; of the others, some.
+    // The recorder follows all large blocks, and some of the others.
     let found = flows(&timeline);
     for (way, sums) in &found {
         let mut most = reference.flows.get(way).copied().unwrap_or_default();
-        // A block that has become large is known from then on, maybe in a later step than it was made in.
+        // The recorder follows a block from the moment when it has become large, maybe in a later step than it was made
+        // in.
         if let (from, Fate::Temporary, to) = way {
             let freed = reference.flows.get(&(from.clone(), Fate::Freed, to.clone()));
-            most.add(freed.copied().unwrap_or_default());
+            most += freed.copied().unwrap_or_default();
         }
         prop_assert!(
             sums.usable_bytes <= most.usable_bytes && sums.blocks <= most.blocks,
@@ -172,8 +173,8 @@ fn within_slack(trace: &Trace) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The trace with the message, unless it is too long to be of use.
-fn told(trace: &Trace, result: Result<(), TestCaseError>) -> Result<(), TestCaseError> {
+/// Adds the trace to the error's message, unless it is too long to be of use.
+fn with_trace(trace: &Trace, result: Result<(), TestCaseError>) -> Result<(), TestCaseError> {
     let text = trace.text();
     result.map_err(|error| match error {
         TestCaseError::Fail(reason) if text.lines().count() < 200 => TestCaseError::fail(format!("{reason}\n{text}")),
@@ -181,23 +182,25 @@ fn told(trace: &Trace, result: Result<(), TestCaseError>) -> Result<(), TestCase
     })
 }
 
-/// A thread that frees as much as it allocates, in other scopes or in other sizes, holds back no more for that.
+/// A thread that frees as much as it allocates, in other scopes or in other sizes, leaves no more unpublished than the
+/// slack.
 #[test]
 fn an_exchange_is_seen() {
-    let phases = [(0, Wish::Phase(1)), (1, Wish::Phase(2))];
-    let fill = |pile, count, size| (0, Wish::Fill { pile, count, size });
-    let exchange = |from, to, count, size| (1, Wish::Exchange { from, to, count, size });
-    let large = Wish::Make { place: 0, way: 7, size: 1_500_000, alignment: 0 };
+    let phases = [(0, Proposal::Phase(1)), (1, Proposal::Phase(2))];
+    let fill = |pile, count, size| (0, Proposal::Fill { pile, count, size });
+    let exchange = |from, to, count, size| (1, Proposal::Exchange { from, to, count, size });
+    let large = Proposal::Make { place: 0, way: 7, size: 1_500_000, alignment: 0 };
     let traces: [&[_]; 3] = [
         // From m1 to m2 and back: the peak of m2.
-        &[fill(0, 5_000, 200), exchange(0, 1, 5_000, 200), (1, Wish::Phase(1)), exchange(1, 0, 5_000, 200)],
-        // Another thread frees what this one has not told of, and then there is a peak: m1 and m2 are not in it.
-        &[fill(0, 5_000, 200), exchange(0, 1, 5_000, 200), (0, Wish::Empty { pile: 1, count: 5_000 }), (0, large)],
+        &[fill(0, 5_000, 200), exchange(0, 1, 5_000, 200), (1, Proposal::Phase(1)), exchange(1, 0, 5_000, 200)],
+        // One thread frees blocks that the other has not published yet. Then there is a peak, in which m1 and m2 own
+        // nothing.
+        &[fill(0, 5_000, 200), exchange(0, 1, 5_000, 200), (0, Proposal::Empty { pile: 1, count: 5_000 }), (0, large)],
         // Blocks of 32 bytes, of which 17 are asked for, then 32, then 17 again: the peak of the requested bytes.
         &[fill(0, 20_000, 17), exchange(0, 1, 20_000, 32), exchange(1, 0, 20_000, 17)],
     ];
-    let failed = traces.iter().enumerate().filter_map(|(number, wishes)| {
-        let trace = Trace::plan(2, true, &[&phases, *wishes].concat());
+    let failed = traces.iter().enumerate().filter_map(|(number, proposals)| {
+        let trace = Trace::plan(2, true, &[&phases, *proposals].concat());
         Some(format!("trace {number}: {}", within_slack(&trace).err()?))
     });
     assert_eq!(failed.collect::<Vec<_>>(), Vec::<String>::new());
@@ -209,14 +212,14 @@ proptest! {
     })]
 
     #[test]
-    fn exact_mode_says_what_the_reference_says((threads, alive, wishes) in wishes()) {
-        let trace = Trace::plan(threads, alive, &wishes);
-        told(&trace, exactly(&trace))?;
+    fn exact_mode_says_what_the_reference_says((threads, alive, proposals) in proposals()) {
+        let trace = Trace::plan(threads, alive, &proposals);
+        with_trace(&trace, exactly(&trace))?;
     }
 
     #[test]
-    fn batches_are_right_at_the_end_and_within_the_slack_before((threads, alive, wishes) in wishes()) {
-        let trace = Trace::plan(threads, alive, &wishes);
-        told(&trace, within_slack(&trace))?;
+    fn batches_are_right_at_the_end_and_within_the_slack_before((threads, alive, proposals) in proposals()) {
+        let trace = Trace::plan(threads, alive, &proposals);
+        with_trace(&trace, within_slack(&trace))?;
     }
 }

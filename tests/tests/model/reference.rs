@@ -1,18 +1,18 @@
-//! The reference: what a trace adds up to, computed one order after the other, in the plainest way there is.
+//! The reference: the sums of a trace, computed in the simplest possible way, one order after the other.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Fate, Sums};
 
-use crate::trace::{Deed, Order, Trace};
+use crate::trace::{Operation, Order, Trace};
 
-/// The largest request that the recorder need not know by its address.
+/// The recorder may count blocks up to this many bytes in batches; it follows larger ones.
 const SMALL_MAX: u64 = 14_336;
 
 /// Phase and layer.
 pub type Place = (String, String);
 /// Live usable and requested bytes and blocks.
 pub type Held = BTreeMap<Place, [i64; 3]>;
-/// Where from, what became of it, where to.
+/// The owner that made a block, what became of the block, and who freed it.
 pub type Way = (Place, Fate, Option<Place>);
 
 /// What one scope has done.
@@ -29,7 +29,7 @@ pub struct Figures {
     pub live: i64,
     pub peak: i64,
     pub largest: u64,
-    /// What was left when it was last left; nothing when it never was.
+    /// The live bytes when the phase was last left; `None` when it never was.
     pub retained: Option<i64>,
 }
 
@@ -41,13 +41,13 @@ struct Block {
     from: Place,
     requested: u64,
     usable: u64,
-    /// How many steps had begun.
+    /// How many steps had begun when the block was made.
     step: u64,
     /// Whether it has been large all its life.
     always_large: bool,
 }
 
-/// See the module's description.
+/// The sums of a trace.
 #[derive(Default)]
 pub struct Reference {
     blocks: BTreeMap<usize, Block>,
@@ -60,9 +60,9 @@ pub struct Reference {
     pub asked: [i64; 2],
     /// The most requested bytes, and how many blocks those were; of equal ones the latest.
     pub peak_requested: [i64; 2],
-    /// All blocks.
+    /// What became of all blocks.
     pub flows: BTreeMap<Way, Sums>,
-    /// Those that were large all their life, which every recorder knows by address.
+    /// What became of the blocks that were large all their life, which the recorder follows in every mode.
     pub large_flows: BTreeMap<Way, Sums>,
     pub phases: BTreeMap<String, Figures>,
     begun: u64,
@@ -71,7 +71,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// What `trace` adds up to; `usable` says how many bytes the allocator gave for each order.
+    /// The sums of `trace`; `usable` has the usable bytes of the block of each order.
     pub fn of(trace: &Trace, usable: &[u64]) -> Reference {
         let mut reference = Reference::default();
         for (order, usable) in trace.orders.iter().zip(usable) {
@@ -97,23 +97,23 @@ impl Reference {
     fn order(&mut self, order: &Order, usable: u64) {
         let thread = order.thread;
         let (phase, layer) = self.scope(thread);
-        match order.deed {
-            Deed::Phase(number) => self.enter(thread, (format!("m{number}"), layer)),
-            Deed::Layer(number) => self.enter(thread, (phase, format!("l{number}"))),
-            Deed::Leave => {
+        match order.operation {
+            Operation::Phase(number) => self.enter(thread, (format!("m{number}"), layer)),
+            Operation::Layer(number) => self.enter(thread, (phase, format!("l{number}"))),
+            Operation::Leave => {
                 let left = self.stacks.get_mut(&thread).and_then(Vec::pop).expect("a scope to leave");
                 if self.scope(thread).0 != left.0 {
                     let figures = self.phases.entry(left.0).or_default();
                     figures.retained = Some(figures.live);
                 }
             }
-            Deed::BeginStep => {
+            Operation::BeginStep => {
                 self.end_step();
                 self.begun += 1;
                 self.open = Some((self.begun, self.live));
             }
-            Deed::EndStep => self.end_step(),
-            Deed::Make { place, requested, .. } => {
+            Operation::EndStep => self.end_step(),
+            Operation::Make { place, requested, .. } => {
                 let requested = requested as u64;
                 let (from, step, always_large) = ((phase, layer), self.begun, requested > SMALL_MAX);
                 self.counts.entry(from.clone()).or_default().allocations += 1;
@@ -122,7 +122,7 @@ impl Reference {
                 self.count(&block, 1);
                 self.blocks.insert(place, block);
             }
-            Deed::Resize { place, requested, .. } => {
+            Operation::Resize { place, requested, .. } => {
                 let requested = requested as u64;
                 let old = self.blocks.remove(&place).expect("a block to resize");
                 let always_large = old.always_large && requested > SMALL_MAX;
@@ -131,7 +131,7 @@ impl Reference {
                 self.change(&new, [usable as i64 - old.usable as i64, requested as i64 - old.requested as i64, 0]);
                 self.blocks.insert(place, new);
             }
-            Deed::Free { place, .. } => {
+            Operation::Free { place, .. } => {
                 let block = self.blocks.remove(&place).expect("a block to free");
                 self.counts.entry(block.from.clone()).or_default().frees += 1;
                 let to = (phase, layer);
@@ -152,16 +152,16 @@ impl Reference {
         let sums = Sums { usable_bytes: block.usable, requested_bytes: block.requested, blocks: 1 };
         let way = (block.from.clone(), fate, to);
         if block.always_large {
-            self.large_flows.entry(way.clone()).or_default().add(sums);
+            *self.large_flows.entry(way.clone()).or_default() += sums;
         }
-        self.flows.entry(way).or_default().add(sums);
+        *self.flows.entry(way).or_default() += sums;
     }
 
     fn count(&mut self, block: &Block, sign: i64) {
         self.change(block, [sign * block.usable as i64, sign * block.requested as i64, sign]);
     }
 
-    /// Adds `amounts` to what the owner of `block` holds, and looks whether this is the most.
+    /// Adds `amounts` to what the owner of `block` holds, and updates the peaks.
     fn change(&mut self, block: &Block, amounts: [i64; 3]) {
         let held = self.held.entry(block.from.clone()).or_default();
         held.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);

@@ -1,23 +1,25 @@
-//! Random traces: what is wished for, and the orders that come of it. A wish that makes no sense where it stands (a free of
-//! an empty place, say) is left out, so that any part of a list of wishes is a trace as well, and a failing one shrinks.
+//! Random traces: random proposals, and the orders that follow from them. A proposal that makes no sense where it
+//! stands (to free an empty place, for example) gives no order. So every part of a list of proposals is a trace as
+//! well, and proptest can shrink a failing one.
 use proptest::prelude::*;
 
-/// Phases and layers by number; 0 is none.
+/// How many phases (and layers) there are; number 0 stands for none.
 pub const PHASES: usize = 4;
 pub const LAYERS: usize = 4;
 pub const THREADS: usize = 4;
-/// Places for blocks that are dealt with one by one.
+/// Places for blocks that proposals make, resize and free one by one.
 const SINGLE: usize = 48;
-/// Piles of blocks that come and go in hundreds.
+/// Piles of blocks that proposals make and free by the hundred.
 const PILES: usize = 3;
 const DEPTH: usize = 8;
-/// A block that lives throughout, so that nothing that threads take to begin and to end is a peak.
+/// The bytes of a block that lives throughout the trace. Without it, what threads allocate to start and to end could be
+/// the peak.
 const BALLAST: usize = 64 << 10;
 
-/// One wish of one thread.
+/// One proposal for one thread.
 #[derive(Clone, Debug)]
-pub enum Wish {
-    /// A block, the way by number, of alignment 8 << the last.
+pub enum Proposal {
+    /// Make a block: `way` is the number of a function, `alignment` counts doublings of 8.
     Make {
         place: usize,
         way: u8,
@@ -28,7 +30,8 @@ pub enum Wish {
         place: usize,
         size: usize,
     },
-    /// Through the other door if `across`: programs hand blocks to C libraries, which free them.
+    /// Free a block; with `across` by C's `free`, whichever door made it, as programs do that hand blocks to C
+    /// libraries.
     Free {
         across: bool,
         place: usize,
@@ -38,18 +41,18 @@ pub enum Wish {
     Leave,
     BeginStep,
     EndStep,
-    /// So many blocks of one size onto a pile.
+    /// Make `count` blocks of one size and put them on a pile.
     Fill {
         pile: usize,
         count: usize,
         size: usize,
     },
-    /// So many blocks off a pile.
+    /// Free the last `count` blocks of a pile.
     Empty {
         pile: usize,
         count: usize,
     },
-    /// Off one and onto another in turn, which leaves the live bytes about as they are.
+    /// Make a block on one pile and free one of another, `count` times: the live bytes stay about the same.
     Exchange {
         from: usize,
         to: usize,
@@ -58,17 +61,17 @@ pub enum Wish {
     },
 }
 
-/// What the victim does (`victims/model.rs` has the letters).
+/// One operation of the victim (`victims/model.rs` explains the letters).
 #[derive(Clone, Copy, Debug)]
-pub enum Deed {
-    /// `requested` bytes; the letter and up to two numbers.
+pub enum Operation {
+    /// Make a block of `requested` bytes; the victim's letter and its numbers.
     Make {
         place: usize,
         requested: usize,
         letter: char,
         numbers: [usize; 2],
     },
-    /// The same for a resize.
+    /// Resize a block to `requested` bytes; the victim's letter and its numbers.
     Resize {
         place: usize,
         requested: usize,
@@ -87,11 +90,11 @@ pub enum Deed {
     EndStep,
 }
 
-/// What one thread does.
+/// An operation and the thread that carries it out.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     pub thread: usize,
-    pub deed: Deed,
+    pub operation: Operation,
 }
 
 /// A trace, ready to be run.
@@ -103,7 +106,8 @@ pub struct Trace {
     pub orders: Vec<Order>,
 }
 
-/// Every path through the tracker: tiny, short, long, large, huge, and the sizes at the borders in between.
+/// Sizes for every path through the tracker, from 0 bytes to a huge block, and the sizes at the borders between the
+/// paths.
 fn size() -> impl Strategy<Value = usize> {
     prop_oneof![
         1 => Just(0),
@@ -117,33 +121,33 @@ fn size() -> impl Strategy<Value = usize> {
     ]
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+fn proposal() -> impl Strategy<Value = Proposal> {
     let (place, pile) = (0..SINGLE, 0..PILES);
     let (count, small) = (1..1_500usize, 1..400usize);
     prop_oneof![
         8 => (place.clone(), 0..8u8, size(), 0..12u8)
-            .prop_map(|(place, way, size, alignment)| Wish::Make { place, way, size, alignment }),
-        6 => (place.clone(), size()).prop_map(|(place, size)| Wish::Resize { place, size }),
-        5 => (place, any::<bool>()).prop_map(|(place, across)| Wish::Free { place, across }),
-        3 => (1..PHASES).prop_map(Wish::Phase),
-        2 => (1..LAYERS).prop_map(Wish::Layer),
-        3 => Just(Wish::Leave),
-        1 => Just(Wish::BeginStep),
-        1 => Just(Wish::EndStep),
+            .prop_map(|(place, way, size, alignment)| Proposal::Make { place, way, size, alignment }),
+        6 => (place.clone(), size()).prop_map(|(place, size)| Proposal::Resize { place, size }),
+        5 => (place, any::<bool>()).prop_map(|(place, across)| Proposal::Free { place, across }),
+        3 => (1..PHASES).prop_map(Proposal::Phase),
+        2 => (1..LAYERS).prop_map(Proposal::Layer),
+        3 => Just(Proposal::Leave),
+        1 => Just(Proposal::BeginStep),
+        1 => Just(Proposal::EndStep),
         2 => (pile.clone(), count.clone(), small.clone())
-            .prop_map(|(pile, count, size)| Wish::Fill { pile, count, size }),
-        1 => (pile.clone(), count.clone()).prop_map(|(pile, count)| Wish::Empty { pile, count }),
+            .prop_map(|(pile, count, size)| Proposal::Fill { pile, count, size }),
+        1 => (pile.clone(), count.clone()).prop_map(|(pile, count)| Proposal::Empty { pile, count }),
         2 => (pile.clone(), pile, count, small)
-            .prop_map(|(from, to, count, size)| Wish::Exchange { from, to, count, size }),
+            .prop_map(|(from, to, count, size)| Proposal::Exchange { from, to, count, size }),
     ]
 }
 
-/// What threads wish for, in order.
-pub type Wishes = Vec<(usize, Wish)>;
+/// Proposals with their threads, in order.
+pub type Proposals = Vec<(usize, Proposal)>;
 
-/// Up to 150 wishes of one to four threads, and whether these still run at the end.
-pub fn wishes() -> impl Strategy<Value = (usize, bool, Wishes)> {
-    let of = |threads| prop::collection::vec((0..threads, wish()), 1..150);
+/// Up to 150 proposals for one to four threads, and whether the threads still run at the end.
+pub fn proposals() -> impl Strategy<Value = (usize, bool, Proposals)> {
+    let of = |threads| prop::collection::vec((0..threads, proposal()), 1..150);
     (1..=THREADS, any::<bool>()).prop_flat_map(move |(threads, alive)| (Just(threads), Just(alive), of(threads)))
 }
 
@@ -154,45 +158,46 @@ enum Door {
     Rust { size: usize, alignment: usize },
 }
 
-/// What there is while a trace is planned.
+/// The state of a trace while its orders are planned.
 #[derive(Default)]
 struct Plan {
     orders: Vec<Order>,
     single: Vec<Option<Door>>,
     piles: [Vec<usize>; PILES],
-    /// Places of piles that are free again, and the first that never was used.
+    /// Places of piles that are free again.
     free: Vec<usize>,
+    /// The first place of piles that was never used.
     next: usize,
-    /// What each thread has entered: phase and layer.
+    /// The scopes that each thread has entered: phase and layer.
     stacks: [Vec<(usize, usize)>; THREADS],
 }
 
 impl Trace {
-    /// The orders that come of these wishes.
-    pub fn plan(threads: usize, alive: bool, wishes: &[(usize, Wish)]) -> Trace {
+    /// The orders that follow from these proposals.
+    pub fn plan(threads: usize, alive: bool, proposals: &[(usize, Proposal)]) -> Trace {
         let mut plan = Plan { single: vec![None; SINGLE], next: SINGLE + 1, ..Plan::default() };
-        let order = |deed| Order { thread: 0, deed };
-        let ballast = Deed::Make { place: SINGLE, requested: BALLAST, letter: 'm', numbers: [BALLAST, 0] };
-        plan.orders.extend([Deed::Phase(1), ballast, Deed::Leave].map(order));
-        for (thread, wish) in wishes {
-            plan.wish(*thread, wish);
+        let order = |operation| Order { thread: 0, operation };
+        let ballast = Operation::Make { place: SINGLE, requested: BALLAST, letter: 'm', numbers: [BALLAST, 0] };
+        plan.orders.extend([Operation::Phase(1), ballast, Operation::Leave].map(order));
+        for (thread, proposal) in proposals {
+            plan.propose(*thread, proposal);
         }
-        plan.orders.push(order(Deed::Free { place: SINGLE, letter: 'f', numbers: [0; 2] }));
-        // Otherwise the guards are dropped with the thread, before the session is finished.
+        plan.orders.push(order(Operation::Free { place: SINGLE, letter: 'f', numbers: [0; 2] }));
+        // Threads that end before the session drop their guards. The reference must know that the scopes are left.
         for thread in 0..threads {
             while !alive && plan.stacks[thread].pop().is_some() {
-                plan.orders.push(Order { thread, deed: Deed::Leave });
+                plan.orders.push(Order { thread, operation: Operation::Leave });
             }
         }
         Trace { threads, alive, orders: plan.orders }
     }
 
-    /// As the victim reads it.
+    /// The text that the victim reads.
     pub fn text(&self) -> String {
         let end = if self.alive { "alive" } else { "joined" };
         let mut text = format!("threads {}\nend {end}\n", self.threads);
-        for Order { thread, deed } in &self.orders {
-            let (letter, numbers) = deed.line();
+        for Order { thread, operation } in &self.orders {
+            let (letter, numbers) = operation.line();
             let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
             text.push_str(&format!("{thread} {letter} {}\n", numbers.join(" ")));
         }
@@ -200,17 +205,17 @@ impl Trace {
     }
 }
 
-impl Deed {
+impl Operation {
     fn line(&self) -> (char, Vec<usize>) {
         match *self {
-            Deed::Make { place, letter, numbers: [a, b], .. } => (letter, vec![place, a, b]),
-            Deed::Resize { place, letter, numbers: [a, b, c], .. } => (letter, vec![place, a, b, c]),
-            Deed::Free { place, letter, numbers: [a, b] } => (letter, vec![place, a, b]),
-            Deed::Phase(number) => ('p', vec![number]),
-            Deed::Layer(number) => ('l', vec![number]),
-            Deed::Leave => ('x', vec![0]),
-            Deed::BeginStep => ('b', vec![0]),
-            Deed::EndStep => ('e', vec![0]),
+            Operation::Make { place, letter, numbers: [a, b], .. } => (letter, vec![place, a, b]),
+            Operation::Resize { place, letter, numbers: [a, b, c], .. } => (letter, vec![place, a, b, c]),
+            Operation::Free { place, letter, numbers: [a, b] } => (letter, vec![place, a, b]),
+            Operation::Phase(number) => ('p', vec![number]),
+            Operation::Layer(number) => ('l', vec![number]),
+            Operation::Leave => ('x', vec![0]),
+            Operation::BeginStep => ('b', vec![0]),
+            Operation::EndStep => ('e', vec![0]),
         }
     }
 }
@@ -220,57 +225,60 @@ impl Plan {
         self.stacks[thread].last().copied().unwrap_or_default()
     }
 
-    /// Blocks are made in scopes of the trace only: what is live outside of them stays the same.
+    /// Whether the thread is in a scope of the trace. Only there are blocks made, so that the live bytes outside stay
+    /// the same.
     fn makes(&self, thread: usize) -> bool {
         self.scope(thread) != (0, 0)
     }
 
-    fn wish(&mut self, thread: usize, wish: &Wish) {
+    fn propose(&mut self, thread: usize, proposal: &Proposal) {
         let (phase, layer) = self.scope(thread);
         let deep = self.stacks[thread].len() == DEPTH;
-        let deed = match *wish {
-            Wish::Make { place, way, size, alignment } if self.single[place].is_none() && self.makes(thread) => {
+        let operation = match *proposal {
+            Proposal::Make { place, way, size, alignment } if self.single[place].is_none() && self.makes(thread) => {
                 self.make(place, way, size, 8 << alignment)
             }
-            Wish::Resize { place, size } => match self.single[place] {
+            Proposal::Resize { place, size } => match self.single[place] {
                 Some(door) => self.resize(place, size, door),
                 None => return,
             },
-            Wish::Free { place, across } => match self.single[place].take() {
-                Some(Door::Rust { .. }) if across => Deed::Free { place, letter: 'f', numbers: [0; 2] },
-                Some(Door::C) => Deed::Free { place, letter: 'f', numbers: [0; 2] },
-                Some(Door::Rust { size, alignment }) => Deed::Free { place, letter: 'd', numbers: [size, alignment] },
+            Proposal::Free { place, across } => match self.single[place].take() {
+                Some(Door::Rust { .. }) if across => Operation::Free { place, letter: 'f', numbers: [0; 2] },
+                Some(Door::C) => Operation::Free { place, letter: 'f', numbers: [0; 2] },
+                Some(Door::Rust { size, alignment }) => {
+                    Operation::Free { place, letter: 'd', numbers: [size, alignment] }
+                }
                 None => return,
             },
-            Wish::Phase(number) if !deep => {
+            Proposal::Phase(number) if !deep => {
                 self.stacks[thread].push((number, layer));
-                Deed::Phase(number)
+                Operation::Phase(number)
             }
-            // A layer within a layer would have a name of its own: one is enough.
-            Wish::Layer(number) if !deep && layer == 0 => {
+            // Nested layers get a combined name, which the reference does not know.
+            Proposal::Layer(number) if !deep && layer == 0 => {
                 self.stacks[thread].push((phase, number));
-                Deed::Layer(number)
+                Operation::Layer(number)
             }
-            Wish::Leave if self.stacks[thread].pop().is_some() => Deed::Leave,
-            Wish::BeginStep => Deed::BeginStep,
-            Wish::EndStep => Deed::EndStep,
-            Wish::Fill { pile, count, size } if self.makes(thread) => {
+            Proposal::Leave if self.stacks[thread].pop().is_some() => Operation::Leave,
+            Proposal::BeginStep => Operation::BeginStep,
+            Proposal::EndStep => Operation::EndStep,
+            Proposal::Fill { pile, count, size } if self.makes(thread) => {
                 return (0..count).for_each(|_| self.push(thread, pile, size));
             }
-            Wish::Empty { pile, count } => return (0..count).for_each(|_| self.pop(thread, pile)),
-            Wish::Exchange { from, to, count, size } if self.makes(thread) => {
+            Proposal::Empty { pile, count } => return (0..count).for_each(|_| self.pop(thread, pile)),
+            Proposal::Exchange { from, to, count, size } if self.makes(thread) => {
                 return (0..count).for_each(|_| {
-                    // What came last goes last, so that a pile can be exchanged for itself.
+                    // The block that was made first is freed first, so that a pile can be exchanged for itself.
                     self.push(thread, to, size);
                     self.pop_first(thread, from);
                 });
             }
             _ => return,
         };
-        self.orders.push(Order { thread, deed });
+        self.orders.push(Order { thread, operation });
     }
 
-    fn make(&mut self, place: usize, way: u8, size: usize, alignment: usize) -> Deed {
+    fn make(&mut self, place: usize, way: u8, size: usize, alignment: usize) -> Operation {
         let door = |size, alignment| Door::Rust { size: usize::max(size, 1), alignment };
         let (letter, numbers, requested, door) = match way {
             0 => ('c', [1 + alignment % 7, size / (1 + alignment % 7)], size - size % (1 + alignment % 7), Door::C),
@@ -281,20 +289,20 @@ impl Plan {
             _ => ('m', [size, 0], size, Door::C),
         };
         self.single[place] = Some(door);
-        Deed::Make { place, requested, letter, numbers }
+        Operation::Make { place, requested, letter, numbers }
     }
 
-    fn resize(&mut self, place: usize, size: usize, door: Door) -> Deed {
+    fn resize(&mut self, place: usize, size: usize, door: Door) -> Operation {
         match door {
             Door::C if size == 0 => {
                 self.single[place] = None;
-                Deed::Free { place, letter: 'r', numbers: [0; 2] }
+                Operation::Free { place, letter: 'r', numbers: [0; 2] }
             }
-            Door::C => Deed::Resize { place, requested: size, letter: 'r', numbers: [size, 0, 0] },
+            Door::C => Operation::Resize { place, requested: size, letter: 'r', numbers: [size, 0, 0] },
             Door::Rust { size: old, alignment } => {
                 let size = size.max(1);
                 self.single[place] = Some(Door::Rust { size, alignment });
-                Deed::Resize { place, requested: size, letter: 'g', numbers: [old, alignment, size] }
+                Operation::Resize { place, requested: size, letter: 'g', numbers: [old, alignment, size] }
             }
         }
     }
@@ -305,8 +313,8 @@ impl Plan {
             self.next - 1
         });
         self.piles[pile].push(place);
-        let deed = Deed::Make { place, requested: size, letter: 'm', numbers: [size, 0] };
-        self.orders.push(Order { thread, deed });
+        let operation = Operation::Make { place, requested: size, letter: 'm', numbers: [size, 0] };
+        self.orders.push(Order { thread, operation });
     }
 
     fn pop(&mut self, thread: usize, pile: usize) {
@@ -324,6 +332,6 @@ impl Plan {
 
     fn give_back(&mut self, thread: usize, place: usize) {
         self.free.push(place);
-        self.orders.push(Order { thread, deed: Deed::Free { place, letter: 'f', numbers: [0; 2] } });
+        self.orders.push(Order { thread, operation: Operation::Free { place, letter: 'f', numbers: [0; 2] } });
     }
 }

@@ -1,4 +1,4 @@
-//! C's malloc family: what each function must answer, and what is counted of it.
+//! C's malloc family: what each function must return, and what the tracker must count.
 use crate::counts::{came_to_nothing, did, held};
 use crate::run::{ALONE, Ended, MODES, OFF, all_modes, run, with_session};
 use tests::tables;
@@ -36,7 +36,8 @@ fn sizes() {
     assert_eq!(did(&timeline, "one by one").0, 40_000);
     assert_eq!(did(&timeline, "all at once").0, 20_000);
     assert_eq!(did(&timeline, "resized").0, 1);
-    // The sum of 1 to 20,000, and what the program itself made of it by malloc_usable_size.
+    // The requested bytes are the sum of 1 to 20,000; the program itself adds up the usable bytes by
+    // malloc_usable_size.
     let table = tables(&timeline, "all live")[0];
     assert_eq!(held(&timeline, table, "all at once"), (200_010_000, ended.numbers("usable")[0], 20_000));
 }

@@ -50,27 +50,27 @@ extern "C" int trap_catch(void (*work)()) {
 }
 "#;
 
-/// To be loaded before libc: clocks that go back, by ten seconds after 50 ms and by an hour after 100 ms.
+/// To be loaded before libc: clocks that the program sends back (`victims/trap_clock.rs`).
 const CLOCK: &str = r#"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-static long long read_ms(clockid_t clock, struct timespec *time) {
-    syscall(SYS_clock_gettime, clock, time);
-    return time->tv_sec * 1000LL + time->tv_nsec / 1000000;
-}
+static _Atomic long long back;
+
 int clock_gettime(clockid_t clock, struct timespec *time) {
-    static long long began;
-    struct timespec now;
-    long long now_ms = read_ms(CLOCK_MONOTONIC, &now);
-    if (!began) began = now_ms;
-    read_ms(clock, time);
-    /* The clock of a machine that has been up for less cannot go back that far. */
-    long long back = now_ms - began > 100 ? 3600 : now_ms - began > 50 ? 10 : 0;
-    time->tv_sec -= time->tv_sec > back ? back : time->tv_sec;
+    syscall(SYS_clock_gettime, clock, time);
+    /* Clocks of processor time are too young to go back. */
+    if (time->tv_sec >= back) time->tv_sec -= back;
     return 0;
+}
+/* Once, by so many seconds or by half of what the clock shows: a machine may have been up for less than an hour, and a
+   clock that stands still at its first second goes back at every second. */
+void trap_send_back(long long seconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    back += seconds < now.tv_sec / 2 ? seconds : now.tv_sec / 2;
 }
 "#;
 

@@ -1,7 +1,7 @@
-//! What must hold in every timeline, and what a phase did and held.
+//! Checks of sums that hold in every timeline, and of what a phase allocated, freed and holds.
 use alloc_timeline::{Dimension, Row, ScopeTotals, Snapshot, Timeline};
 
-/// The sums that hold in every timeline, however it came about.
+/// Checks the sums that hold in every timeline, whatever wrote it.
 pub fn sums_hold(timeline: &Timeline) {
     let sums = |table: &Snapshot| {
         assert_eq!(table.rows.iter().map(|row| row.usable_bytes).sum::<u64>(), table.live_bytes);

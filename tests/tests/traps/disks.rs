@@ -1,4 +1,4 @@
-//! Places where nothing can be written, or not any more.
+//! Folders that cannot be written to, or not any more, and full disks.
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 

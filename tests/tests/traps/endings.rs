@@ -25,7 +25,8 @@ fn ends(trick: &str, ended_so: impl Fn(ExitStatus) -> bool) -> Vec<Ended> {
     recorded
 }
 
-/// The file is there, says how it ended and holds what it should and at most a little of the panic's own.
+/// The timeline exists, says how the run ended, and has the expected live blocks and at most a few bytes of the panic
+/// itself.
 fn wrote(ended: &[Ended], ending: Ending, requested: u64) {
     for ended in ended {
         let timeline = ended.timeline();
@@ -48,13 +49,14 @@ fn by_exit() {
     }
 }
 
-/// The panic drops what the block was held by first, then the phase, then the session.
+/// The panic first drops the owner of the block, then the phase's guard, then the session.
 #[test]
 fn by_panic() {
     wrote(&ends("panic", |status| status.code() == Some(101)), Ending::Panic, 0);
 }
 
-/// Nobody got to write the file. The log that is left makes a timeline, in which what the trap held is live.
+/// The process had no chance to write the timeline. The one recovered from the log has the trap's block among its live
+/// blocks.
 fn left_a_log(ended: &Ended) {
     assert!(ended.log().exists() && !ended.path().exists(), "{}", ended.what);
     let timeline = recovered(&ended.log());

@@ -10,7 +10,7 @@ use alloc_timeline::{Ending, Timeline};
 use tests::{folder, text, viewer};
 
 use crate::counts::sums_hold;
-use crate::run::{MODES, run_as};
+use crate::run::{LIMIT, MODES, run_as};
 
 /// What `viewer recover` makes of a log: a whole timeline whose sums hold, and whose peak no sample exceeds.
 pub fn recovered(log: &Path) -> Timeline {
@@ -45,9 +45,9 @@ impl Victim {
             .expect("the victim");
         let times = File::open(times).expect("the times");
         let victim = Victim { child, times, log: out.with_extension("json.log") };
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + LIMIT;
         while victim.times()[0] == 0 {
-            assert!(Instant::now() < end, "no session for a minute");
+            assert!(Instant::now() < end, "no session");
             std::thread::sleep(Duration::from_millis(1));
         }
         victim

@@ -1,4 +1,4 @@
-//! Libraries that come and go, throw, and hand over blocks that are not ours.
+//! Libraries that are loaded and unloaded, throw exceptions, and hand over foreign blocks.
 use crate::compiled::{library, throwing};
 use crate::counts::came_to_nothing;
 use crate::run::{ALONE, all_modes, run, with_session};
@@ -10,11 +10,11 @@ fn come_and_go() {
     assert_eq!(timeline.tracker.foreign_frees, 4 * 50);
 }
 
-/// With `ALLOC_TRACKER=off` a stranger's block goes to jemalloc, as it would without the tracker: not run.
+/// With `ALLOC_TRACKER=off` a foreign block goes to jemalloc, as it would without the tracker; so that mode is not run.
 #[test]
 fn are_counted_and_handed_on() {
     let path = env!("CARGO_BIN_EXE_victim-trap-strangers");
-    // A realloc and a free of what comes of it are two.
+    // A realloc of a foreign block and a free of the resized block count as two.
     for (trick, foreign) in [("free", 1), ("realloc", 2), ("zero", 1)] {
         run(path, ALONE, &[trick], &[]).passed();
         let (_, timeline) = with_session(path, &[trick]);
@@ -22,7 +22,8 @@ fn are_counted_and_handed_on() {
     }
 }
 
-/// What an exception passes on its way is dropped: the scope that it leaves, and what was allocated in it.
+/// An exception drops what is in the frames that it passes: the guard of the scope, and the blocks that were allocated
+/// in it.
 #[test]
 fn that_throw_leave_the_scope() {
     let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-exception"), &[throwing()]);
@@ -30,7 +31,7 @@ fn that_throw_leave_the_scope() {
     assert_eq!(timeline.tracker.foreign_frees, 0);
 }
 
-/// Of the blocks from before `main` none is taken for a stranger.
+/// No block from before `main` counts as foreign.
 #[test]
 fn that_have_not_begun_and_that_are_asked_in_vain() {
     let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-early"), &[]);

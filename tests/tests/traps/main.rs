@@ -1,6 +1,7 @@
-//! The traps that other profilers fell into (`victims/c_*.rs`, `victims/trap_*.rs`), each run without a session, with
-//! one, with every block in order, over the C library's allocator, and with the tracker switched off. A trap prints `ok` or `FAIL` for each of its checks; here it must end in
-//! time, as it should, without a FAIL, and with a timeline that is right.
+//! Traps: situations in which other profilers fail (`victims/c_*.rs`, `victims/trap_*.rs`). Each runs without a
+//! session, with one, in exact mode, over the C library's allocator, and with the tracker switched off. A trap prints
+//! `ok` or `FAIL` for each of its checks. It must end in time, with the expected exit code, without a FAIL, and with a
+//! correct timeline.
 mod compiled;
 mod counts;
 mod run;

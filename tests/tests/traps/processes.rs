@@ -20,7 +20,7 @@ fn handlers_of_fork_that_allocate() {
     forks("atfork");
 }
 
-/// The children leave nothing in the parent's folder: its file is there, its log is gone.
+/// The children leave nothing in the parent's folder: it has the parent's timeline, and its log was removed.
 #[test]
 fn children() {
     let (ended, _) = forks("children");
@@ -70,7 +70,7 @@ fn an_orphan() {
     forks("orphan");
 }
 
-/// They begin with exec: nothing of the tracker's goes with them, and no file comes of them.
+/// These programs begin with exec: they are not tracked and write no timeline.
 #[test]
 fn other_programs() {
     let (ended, _) = forks("programs");

@@ -1,4 +1,4 @@
-//! More scopes than there is room for, and deeper ones.
+//! More scopes than the tables have room for, and more nested scopes than a thread's stack has room for.
 use alloc_timeline::Row;
 
 use crate::counts::did;

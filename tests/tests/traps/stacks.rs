@@ -1,4 +1,4 @@
-//! Stacks that an unwinder could fall over.
+//! Stacks at which an unwinder could fail.
 use crate::counts::came_to_nothing;
 use crate::run::{STACKS, all_modes, run};
 
@@ -10,7 +10,7 @@ fn stacks_that_are_none() {
     came_to_nothing(&timeline, "odd stack");
 }
 
-/// Samples were taken on all of them, and none of them is of more calls than there were.
+/// Samples were taken on all of these stacks, and no sample has more calls than its stack had.
 #[test]
 fn they_are_sampled() {
     let stacks = run(TRAP, STACKS, &[], &[]).passed().timeline().stacks.expect("stacks");
@@ -18,7 +18,7 @@ fn they_are_sampled() {
     assert_eq!((stacks.samples.lost, stacks.samples.not_followed), (0, 0));
     let scopeless = stacks.sites.iter().filter(|site| site.calls.is_empty()).map(|site| site.sums.samples).sum::<u64>();
     assert_eq!(stacks.samples.without_calls, scopeless);
-    // 16 times 200 blocks, made and resized, most of them larger than the mean.
+    // The trap makes and resizes 16 times 200 blocks, most of them larger than the mean.
     assert!(stacks.samples.taken > 4_000, "{:?}", stacks.samples);
     // The same calls are the same stack, however often they are sampled, without optimisation too.
     assert!(stacks.sites.len() < 30, "{} stacks", stacks.sites.len());

@@ -1,11 +1,11 @@
-//! Everything at once.
+//! The stress trap: threads, forks, libraries, signals, scopes and sessions at once.
 use crate::compiled::library;
 use crate::counts::consistent;
 use crate::run::{MODES, SYSTEM, run};
 
 const STRESS: &str = env!("CARGO_BIN_EXE_victim-trap-stress");
 
-/// Ten seconds each, unless TRAP_STRESS_SECONDS says otherwise.
+/// Each run takes TRAP_STRESS_SECONDS, or ten seconds.
 #[test]
 fn with_sessions_that_come_and_go() {
     for mode in MODES.iter().filter(|&&mode| mode.records() && mode != SYSTEM) {

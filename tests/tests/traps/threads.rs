@@ -1,4 +1,4 @@
-//! Threads that end before their blocks do, by the thousand, and free what others allocated.
+//! Thousands of threads, which end before their blocks are freed, and free blocks of other threads.
 use crate::counts::{came_to_nothing, did, held};
 use crate::run::all_modes;
 use tests::tables;
@@ -7,8 +7,8 @@ use tests::tables;
 fn blocks_outlive_their_thread_and_destructors_allocate() {
     let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-trap-threads"), &[]);
     came_to_nothing(&timeline, "threads");
-    // In a thread that is ending the scope cannot be entered any more in the later destructors, so these
-    // allocations may be nobody's; what was counted in it was freed.
+    // A thread that is ending cannot enter a scope any more in its later destructors. Their allocations may have no
+    // owner; what the scope owned was freed.
     let (allocations, frees, _) = did(&timeline, "end of thread");
     assert_eq!(allocations, frees);
     assert_eq!(timeline.tracker.foreign_frees, 0);
@@ -22,7 +22,7 @@ fn ten_thousand() {
     assert!(timeline.tracker.overhead_bytes < 8 << 20, "{:?}", timeline.tracker.overhead);
 }
 
-/// Two seeds; the queue's blocks come to nothing exactly.
+/// With either of two seeds, all blocks of the queue are freed.
 #[test]
 fn free_each_others_blocks() {
     for seed in ["1", "2"] {

@@ -1,14 +1,14 @@
 //! Tensors for one step: images resized, made three channels, normalised; labels beside them.
 use tch::{Result, Tensor};
 
-use super::Dataset;
+use super::dataset::Dataset;
 use super::order::Order;
 
 /// Mean and standard deviation of Fashion-MNIST's training pixels, as shares of 255.
 const MEAN: f32 = 0.2860;
 const DEVIATION: f32 = 0.3530;
 
-/// What one step works on.
+/// The images and labels of one step.
 #[derive(Debug)]
 pub struct Batch {
     /// `[N, 3, S, S]`, fp32.
@@ -60,18 +60,18 @@ fn normalised(data: &Dataset, chosen: &[usize]) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Part;
+    use crate::data::dataset::Split;
     use tch::Kind;
+    use trainer_idx::Idx;
 
     /// Four images of 2 x 2, all pixels of image n being 60 n, with label n.
     fn flat_images() -> Dataset {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut images = vec![0, 0, 8, 3, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 2];
-        images.extend((0..4).flat_map(|n| [60 * n; 4]));
-        let labels = [0, 0, 8, 1, 0, 0, 0, 4, 0, 1, 2, 3];
-        std::fs::write(folder.path().join("train-images-idx3-ubyte"), images).expect("written");
-        std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels).expect("written");
-        Dataset::open(folder.path(), Part::Train, 10).expect("whole")
+        let images = Idx { dims: vec![4, 2, 2], bytes: (0..4).flat_map(|n| [60 * n; 4]).collect() };
+        let labels = Idx { dims: vec![4], bytes: vec![0, 1, 2, 3] };
+        std::fs::write(folder.path().join("train-images-idx3-ubyte"), images.encode()).expect("written");
+        std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels.encode()).expect("written");
+        Dataset::open(folder.path(), Split::Train, 10).expect("whole")
     }
 
     #[test]

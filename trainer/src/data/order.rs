@@ -1,7 +1,7 @@
 //! Which images come next: all of them in a random order, then all again in another one.
 //!
-//! The generator is SplitMix64 (Steele, Lea, Flood, 2014), written out because the order must be the same for a
-//! seed on every machine and in every version.
+//! The generator is SplitMix64 (Steele, Lea, Flood, 2014). It is written out instead of taken from a library because the
+//! order must be the same for a seed on every machine and in every version.
 
 /// An endless, seeded sequence of indices below `count`.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! The activation is plain ReLU, which keeps its result for the backward pass. ReLU6 would be a hardtanh, which
 //! keeps its input: half as many bytes again.
-use super::stage::{List, Op, Stage, conv, depthwise};
+use super::stage::{Op, Stage, StageList, conv, depthwise};
 
 /// Channels and stride of the 13 depthwise-separable blocks.
 const BLOCKS: [(u64, u64); 13] = [
@@ -23,7 +23,7 @@ const BLOCKS: [(u64, u64); 13] = [
 
 /// The stages for images of 3 channels.
 pub(super) fn stages(classes: u64) -> Vec<Stage> {
-    let mut list = List::default();
+    let mut list = StageList::default();
     triple(&mut list, "model.0", 0, conv(3, 32, 3, 2, 1), 32);
     let mut from = 32;
     for (index, (to, stride)) in BLOCKS.into_iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn stages(classes: u64) -> Vec<Stage> {
 }
 
 /// Convolution, batch norm and ReLU as `name.first`, `name.first+1`, `name.first+2`.
-fn triple(list: &mut List, name: &str, first: u64, convolution: Op, channels: u64) {
+fn triple(list: &mut StageList, name: &str, first: u64, convolution: Op, channels: u64) {
     list.main(format!("{name}.{first}"), convolution);
     list.main(format!("{name}.{}", first + 1), Op::BatchNorm { channels });
     list.main(format!("{name}.{}", first + 2), Op::Relu);

@@ -1,11 +1,12 @@
 //! A list of stages with weights, run on libtorch step by step.
 //!
-//! No statement holds a map that it does not need: a Rust temporary lives to the end of its whole statement, so one
-//! chained expression would keep every map of the network. Here each stage replaces the one handle of its lane.
+//! A map (the output of a stage) must be freed as soon as no later stage needs it. A Rust temporary lives to the end of
+//! its whole statement, so one chained expression would keep every map of the network. Here each stage replaces the one
+//! handle of its branch.
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
-use super::stage::{Lane, Op, Stage, Window};
+use super::stage::{Branch, Op, Stage, Window};
 use super::weights::{BatchNorm, Weights};
 
 /// Added to the variance before the root; torchvision's value.
@@ -46,17 +47,17 @@ impl Network {
         let mut shortcut = None;
         for (stage, weights) in &self.layers {
             let _layer = layer!(&stage.name);
-            match (stage.op, stage.lane) {
+            match (stage.op, stage.branch) {
                 (Op::Fork, _) => shortcut = Some(main.shallow_clone()),
                 (Op::Join, _) => {
                     if let Some(shortcut) = shortcut.take() {
                         main = main.f_add_(&shortcut)?;
                     }
                 }
-                (_, Lane::Main) => main = through(stage, weights, main, train)?,
-                (_, Lane::Shortcut) => {
+                (_, Branch::Main) => main = run_stage(stage, weights, main, train)?,
+                (_, Branch::Shortcut) => {
                     if let Some(map) = shortcut.take() {
-                        shortcut = Some(through(stage, weights, map, train)?);
+                        shortcut = Some(run_stage(stage, weights, map, train)?);
                     }
                 }
             }
@@ -65,8 +66,8 @@ impl Network {
     }
 }
 
-/// One stage on one lane; the map it read is dropped on return.
-fn through(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> Result<Tensor> {
+/// One stage on one branch; the map it read is dropped on return.
+fn run_stage(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> Result<Tensor> {
     match (stage.op, weights) {
         (Op::Conv(conv), Weights::Conv(weight)) => {
             let Window { kernel: _, stride, padding } = conv.window;
@@ -96,7 +97,7 @@ fn through(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelName;
+    use crate::model::name::ModelName;
     use std::sync::{Mutex, PoisonError};
     use tch::Kind;
 

@@ -1,4 +1,4 @@
-//! What a training step will keep, from the layers' shapes alone: no tensor is made, nothing is measured.
+//! What a training step keeps for its backward pass, from the layers' shapes alone: no tensor is made.
 //!
 //! A walk over the stages in which each map is a *storage*: who allocated it, how many bytes, and whether the
 //! autograd graph holds on to it once the forward pass and the loss are done. The rules, per stage:
@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 
 use super::shape::{self, Misfit, Shape};
-use super::stage::{Lane, Op, Stage};
+use super::stage::{Branch, Op, Stage};
 
 /// The layer under which the trainer computes the loss.
 pub const LOSS_LAYER: &str = "loss";
@@ -29,7 +29,7 @@ pub(super) const F32: u64 = 4;
 /// Bytes of an i64 element.
 pub(super) const I64: u64 = 8;
 
-/// One block of tensor memory during the walk.
+/// One block of tensor memory.
 struct Storage {
     /// The layer that allocated it; `None` for the images.
     owner: Option<String>,
@@ -37,23 +37,23 @@ struct Storage {
     kept: bool,
 }
 
-/// All storages that the walk made.
+/// All storages of a step, by their index.
 #[derive(Default)]
 struct Storages(Vec<Storage>);
 
 impl Storages {
-    /// A new storage; the result names it.
+    /// Adds a storage and returns its index.
     fn allocate(&mut self, owner: &str, bytes: u64) -> usize {
         self.0.push(Storage { owner: Some(owner.to_owned()), bytes, kept: false });
         self.0.len() - 1
     }
 
-    /// The graph holds on to it. Keeping it twice is keeping it once.
+    /// Marks a storage as kept by the graph. It may be marked twice.
     fn keep(&mut self, storage: usize) {
         self.0[storage].kept = true;
     }
 
-    /// A new storage that the graph holds from the start.
+    /// Adds a storage that the graph keeps from the start.
     fn allocate_kept(&mut self, owner: &str, bytes: u64) {
         let storage = self.allocate(owner, bytes);
         self.keep(storage);
@@ -72,11 +72,11 @@ pub fn saved_for_backward(stages: &[Stage], batch: u64, side: u64) -> Result<BTr
             Op::Fork => shortcut = main,
             Op::Join => {}
             _ => {
-                let lane = match stage.lane {
-                    Lane::Main => &mut main,
-                    Lane::Shortcut => &mut shortcut,
+                let branch = match stage.branch {
+                    Branch::Main => &mut main,
+                    Branch::Shortcut => &mut shortcut,
                 };
-                *lane = through(&mut storages, stage, *lane, shape, batch);
+                *branch = walk_stage(&mut storages, stage, *branch, shape, batch);
             }
         }
     }
@@ -94,8 +94,8 @@ pub fn saved_for_backward(stages: &[Stage], batch: u64, side: u64) -> Result<BTr
     Ok(by_layer)
 }
 
-/// One stage on one lane: which storage it leaves there, `out` being its shape.
-fn through(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
+/// One stage on one branch: which storage it leaves there, `out` being its shape.
+fn walk_stage(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
     let name = stage.name.as_str();
     let out_bytes = batch * out.elements() * F32;
     match stage.op {
@@ -131,7 +131,7 @@ pub(super) fn image_bytes(batch: u64, side: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelName;
+    use crate::model::name::ModelName;
 
     /// Elements that one image leaves behind a kind of stage.
     fn elements(model: ModelName, kind: fn(Op) -> bool) -> u64 {

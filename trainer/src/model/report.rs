@@ -2,12 +2,11 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::ModelName;
+use super::name::ModelName;
 use super::plan::{F32, I64, image_bytes, saved_for_backward};
 
 /// The text of `trainer plan`: a table, or one JSON object of bytes.
 pub fn report(model: ModelName, batch: u64, side: u64, classes: u64, as_json: bool) -> Result<String> {
-    crate::check::sizes(model, batch, side, classes, true)?;
     let stages = model.stages(classes);
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
     let buffers: u64 = stages.iter().map(|stage| stage.op.buffers()).sum();

@@ -1,9 +1,9 @@
 //! ResNet-18, module for module as torchvision has it (He et al., 2015, version with 1x1 shortcuts).
-use super::stage::{List, Op, Stage, Window, conv};
+use super::stage::{Op, Stage, StageList, Window, conv};
 
 /// The stages for images of 3 channels.
 pub(super) fn stages(classes: u64) -> Vec<Stage> {
-    let mut list = List::default();
+    let mut list = StageList::default();
     list.main("conv1", conv(3, 64, 7, 2, 3));
     list.main("bn1", Op::BatchNorm { channels: 64 });
     list.main("relu", Op::Relu);
@@ -22,7 +22,7 @@ pub(super) fn stages(classes: u64) -> Vec<Stage> {
 
 /// A basic block: two 3x3 convolutions around which the shortcut goes. The in-place sum has no module of its own and
 /// runs as the block.
-fn block(list: &mut List, name: &str, from: u64, to: u64, stride: u64) {
+fn block(list: &mut StageList, name: &str, from: u64, to: u64, stride: u64) {
     list.main(name, Op::Fork);
     list.main(format!("{name}.conv1"), conv(from, to, 3, stride, 1));
     list.main(format!("{name}.bn1"), Op::BatchNorm { channels: to });

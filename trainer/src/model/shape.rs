@@ -1,5 +1,5 @@
 //! The shapes of the maps between stages, from the size of the image alone.
-use super::stage::{Lane, Op, Stage};
+use super::stage::{Branch, Op, Stage};
 
 /// Channels and side of the maps of one image: [channels, side, side].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,32 +36,32 @@ pub enum Misfit {
     },
 }
 
-/// The shape that each stage leaves on its lane, in the order of `stages`, for images of 3 x `side` x `side`.
+/// The shape that each stage leaves on its branch, in the order of `stages`, for images of 3 x `side` x `side`.
 /// (A fork leaves the same shape on both.)
 pub fn shapes(stages: &[Stage], side: u64) -> Result<Vec<Shape>, Misfit> {
     let mut main = Shape { channels: 3, side };
     let mut shortcut = main;
     let mut all = Vec::with_capacity(stages.len());
     for stage in stages {
-        let lane = match stage.lane {
-            Lane::Main => &mut main,
-            Lane::Shortcut => &mut shortcut,
+        let branch = match stage.branch {
+            Branch::Main => &mut main,
+            Branch::Shortcut => &mut shortcut,
         };
         let misfit = |side| Misfit::Window { stage: stage.name.clone(), side };
-        *lane = match stage.op {
+        *branch = match stage.op {
             Op::Conv(conv) => {
-                let side = conv.window.positions(lane.side).ok_or_else(|| misfit(lane.side))?;
+                let side = conv.window.positions(branch.side).ok_or_else(|| misfit(branch.side))?;
                 Shape { channels: conv.to, side }
             }
             Op::MaxPool(window) => {
-                let side = window.positions(lane.side).ok_or_else(|| misfit(lane.side))?;
-                Shape { channels: lane.channels, side }
+                let side = window.positions(branch.side).ok_or_else(|| misfit(branch.side))?;
+                Shape { channels: branch.channels, side }
             }
-            Op::AvgPool => Shape { channels: lane.channels, side: 1 },
+            Op::AvgPool => Shape { channels: branch.channels, side: 1 },
             Op::Linear { to, .. } => Shape { channels: to, side: 1 },
-            Op::BatchNorm { .. } | Op::Relu | Op::Fork | Op::Join => *lane,
+            Op::BatchNorm { .. } | Op::Relu | Op::Fork | Op::Join => *branch,
         };
-        let left = *lane;
+        let left = *branch;
         if stage.op == Op::Fork {
             shortcut = left;
         }
@@ -89,7 +89,7 @@ pub fn smallest(stages: &[Stage], batch: u64, training: bool, limit: u64) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelName;
+    use crate::model::name::ModelName;
 
     fn side_before_the_pool(model: ModelName, image: u64) -> u64 {
         let stages = model.stages(1000);

@@ -1,7 +1,7 @@
 //! One named step of a network, and what it does to the maps that flow through.
 //!
-//! A network is a flat list of stages over two lanes. The main lane starts with the images and ends with the
-//! logits. A residual block forks the shortcut lane off it, runs its stages on either lane, and joins them:
+//! A network is a flat list of stages over two branches. The main branch starts with the images and ends with the
+//! logits. A residual block forks the shortcut branch off it, runs its stages on either branch, and joins them:
 //!
 //! ```text
 //! main     --+-- conv1 -- bn1 -- relu -- conv2 -- bn2 --(+)-- relu -->
@@ -16,15 +16,15 @@
 pub struct Stage {
     /// The PyTorch module's name: `layer1.0.conv1`. A module that runs twice in a block has two stages of one name.
     pub name: String,
-    /// The lane that it reads and replaces.
-    pub lane: Lane,
+    /// The branch that it reads and replaces.
+    pub branch: Branch,
     /// What it does.
     pub op: Op,
 }
 
 /// Where maps flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum Branch {
     /// From the images to the logits.
     Main,
     /// Around the convolutions of a residual block.
@@ -45,9 +45,9 @@ pub enum Op {
     Relu,
     /// The largest value of each window.
     MaxPool(Window),
-    /// The shortcut lane becomes the main lane's map: one more handle, no new storage.
+    /// The shortcut branch becomes the main branch's map: one more handle, no new storage.
     Fork,
-    /// Adds the shortcut lane to the main lane in place, and empties the shortcut lane.
+    /// Adds the shortcut branch to the main branch in place, and empties the shortcut branch.
     Join,
     /// The mean of each map, then flattened: [N, C, H, W] -> [N, C].
     AvgPool,
@@ -111,19 +111,19 @@ impl Op {
     }
 }
 
-/// Writes a list of stages, one line per PyTorch module.
+/// Builds a list of stages, one call per PyTorch module.
 #[derive(Default)]
-pub(super) struct List(pub(super) Vec<Stage>);
+pub(super) struct StageList(pub(super) Vec<Stage>);
 
-impl List {
-    /// A stage on the main lane.
+impl StageList {
+    /// A stage on the main branch.
     pub(super) fn main(&mut self, name: impl Into<String>, op: Op) {
-        self.0.push(Stage { name: name.into(), lane: Lane::Main, op });
+        self.0.push(Stage { name: name.into(), branch: Branch::Main, op });
     }
 
-    /// A stage on the shortcut lane.
+    /// A stage on the shortcut branch.
     pub(super) fn shortcut(&mut self, name: impl Into<String>, op: Op) {
-        self.0.push(Stage { name: name.into(), lane: Lane::Shortcut, op });
+        self.0.push(Stage { name: name.into(), branch: Branch::Shortcut, op });
     }
 }
 

@@ -1,10 +1,10 @@
-//! libtorch's errors, cut down to what a user can do something about.
+//! libtorch's errors, shortened to the reason and what the user can do.
 use anyhow::{Error, Result, anyhow};
 use tch::TchError;
 
-/// Says what libtorch was doing when it failed.
+/// Adds to an error of libtorch what it was doing.
 pub(super) trait During<T> {
-    /// The error, readable, with `what` was being done.
+    /// Makes the error readable; `what` names what was being done.
     fn during(self, what: &str) -> Result<T>;
 }
 
@@ -14,7 +14,7 @@ impl<T> During<T> for Result<T, TchError> {
     }
 }
 
-/// libtorch writes its reason on the first line and a C++ stack below.
+/// The first line of the message is the reason; the lines below are a C++ stack and are left out.
 fn readable(what: &str, full: &str) -> Error {
     let reason = full.lines().next().unwrap_or_default().trim_start_matches("Internal torch error: ");
     let next = if full.contains("can't allocate memory") || full.contains("not enough memory") {

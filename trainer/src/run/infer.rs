@@ -2,9 +2,9 @@
 use alloc_tracker::phase;
 use anyhow::Result;
 
-use super::Step;
 use super::error::During;
 use super::recording::Recording;
+use super::step::Step;
 use crate::data::Batches;
 use crate::model::Network;
 

@@ -1,14 +1,15 @@
-//! A bar where somebody watches, plain lines where nobody does, and nothing on a stdout that carries JSON.
+//! The progress of a run: a bar where stderr is a terminal, and a line for each step. When stdout carries data for a
+//! program, the lines go to stderr.
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::say;
+use crate::console;
 
 /// Tells the user how far the run is.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
-    /// stdout is for a machine: all lines go to stderr.
+    /// Whether stdout carries data for a program, so that all lines go to stderr.
     quiet_stdout: bool,
 }
 
@@ -19,28 +20,28 @@ impl Progress {
             let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed} + {eta}");
             let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            // The first step is the slowest; the bar is there from its beginning.
+            // The first step is the slowest, so the bar appears before it.
             bar.tick();
             bar
         });
         Progress { bar, quiet_stdout }
     }
 
-    /// Lines only.
+    /// Without a bar.
     pub(crate) fn lines(quiet_stdout: bool) -> Progress {
         Progress { bar: None, quiet_stdout }
     }
 
-    /// One line, above the bar if there is one.
+    /// Prints a line, above the bar if there is one.
     pub(crate) fn line(&self, text: &str) {
-        let print = || if self.quiet_stdout { say::err(text) } else { say::out(text) };
+        let print = || if self.quiet_stdout { console::print_error_line(text) } else { console::print_line(text) };
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
     }
 
-    /// One line about a step that is done.
+    /// Prints a line about a step that is done, and advances the bar.
     pub(crate) fn step(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.inc(1);

@@ -1,17 +1,17 @@
-//! The session of a run, or none when tracking is off: the steps need not know which.
+//! The session of a run, or none when tracking is off. The steps call it in the same way in both cases.
 use std::path::PathBuf;
 
 use alloc_tracker::Session;
 use anyhow::{Context, Result};
 
-use crate::check::Settings;
-use crate::say;
+use crate::console;
+use crate::settings::Settings;
 
-/// A session that may be switched off.
+/// A session, or none when tracking is off.
 pub(super) struct Recording(Option<Session>);
 
 impl Recording {
-    /// Starts writing the timeline of `settings`, if it wants one, with the facts about the run.
+    /// Starts a session that writes the timeline of `settings`, with the facts about the run; none without a timeline.
     pub(super) fn start(settings: &Settings) -> Result<Recording> {
         let Some(out) = &settings.out else { return Ok(Recording(None)) };
         let stages = settings.model.stages(settings.classes);
@@ -53,20 +53,20 @@ impl Recording {
         }
     }
 
-    /// Writes down who owns what at this instant.
+    /// Records which layer and category owns how much at this instant.
     pub(super) fn snapshot(&self, name: &str) {
         if let Some(session) = &self.0 {
             session.snapshot(name);
         }
     }
 
-    /// Writes the timeline and says on stderr what was lost. Returns where it lies.
+    /// Writes the timeline and says on stderr what was lost. Returns the path of the timeline.
     pub(super) fn finish(self, interrupted: bool) -> Result<Option<PathBuf>> {
         let Some(session) = self.0 else { return Ok(None) };
         let report = if interrupted { session.finish_interrupted() } else { session.finish() };
         let report = report.context("the timeline could not be written")?;
         for loss in &report.losses {
-            say::err(&format!("note: the timeline is not whole: {loss}"));
+            console::print_error_line(&format!("note: the timeline is not whole: {loss}"));
         }
         Ok(Some(report.path))
     }

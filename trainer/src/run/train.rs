@@ -1,4 +1,4 @@
-//! A training step, phase by phase; each phase drops what it has used up.
+//! A training step, phase by phase. Each phase drops the tensors that are not needed after it.
 //!
 //! | phase     | alive at its end, besides parameters and momentum                 |
 //! |-----------|-------------------------------------------------------------------|
@@ -8,24 +8,24 @@
 //! | backward  | - all maps, - loss, + gradients: snapshot "end of backward"       |
 //! | optimizer | - gradients (momentum is there from the first step on): snapshot "end of step" |
 //!
-//! Gradients are let go at the end of the optimizer phase: `zero_grad` of libtorch's C++ optimizers sets them to none
-//! unless told otherwise. So they live from their backward to their use, and never beside a forward pass. (tch's
-//! own `backward_step` does it between forward and backward, which carries one step's gradients through the next forward
-//! pass.)
+//! Gradients are freed at the end of the optimizer phase: `zero_grad` of libtorch's C++ optimizers sets them to none
+//! unless told otherwise. So they live from the backward pass to the optimizer, and never during a forward pass. (tch's
+//! own `backward_step` frees them between forward and backward: the gradients of one step would live through the next
+//! forward pass.)
 use alloc_tracker::{layer, phase};
 use anyhow::Result;
 use tch::nn::{self, OptimizerConfig};
 use tch::{COptimizer, Kind, Reduction, Tensor};
 
-use super::Step;
 use super::error::During;
 use super::recording::Recording;
-use crate::cli::SgdArgs;
+use super::step::Step;
 use crate::data::Batches;
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
+use crate::settings::Sgd;
 
-/// Labels of this value do not count; PyTorch's default, and no label of ours.
+/// Labels of this value are ignored: PyTorch's default. Our data has no such label.
 const IGNORED_LABEL: i64 = -100;
 
 /// A network under stochastic gradient descent.
@@ -36,7 +36,7 @@ pub(super) struct Training {
 
 impl Training {
     /// The optimizer over all trainable variables. `COptimizer`, because tch's own wrapper panics on an error.
-    pub(super) fn new(network: Network, sgd: SgdArgs) -> Result<Training> {
+    pub(super) fn new(network: Network, sgd: Sgd) -> Result<Training> {
         let what = "making the optimizer";
         let config = nn::Sgd { momentum: sgd.momentum, ..nn::Sgd::default() };
         let mut optimizer = config.build_copt(sgd.lr).during(what)?;
@@ -78,15 +78,15 @@ impl Step for Training {
     }
 }
 
-/// Mean cross-entropy of logits `[N, classes]` and labels `[N]`, one f32. The logits are used up: the graph needs only
-/// the log-probabilities.
+/// Mean cross-entropy of logits `[N, classes]` and labels `[N]`, one f32. The logits are dropped early: the graph needs
+/// only the log-probabilities.
 fn cross_entropy(logits: Tensor, labels: &Tensor) -> tch::Result<Tensor> {
     let log_probabilities = logits.f_log_softmax(-1, None::<Kind>)?;
     drop(logits);
     log_probabilities.f_nll_loss(labels, None::<&Tensor>, Reduction::Mean, IGNORED_LABEL)
 }
 
-/// Runs the graph behind `loss` backward and lets go of both. Returns the loss as a number.
+/// Runs the backward pass from `loss`, then drops the loss and its graph. Returns the loss as a number.
 fn backward(loss: Tensor) -> tch::Result<f64> {
     loss.f_backward()?;
     loss.f_double_value(&[])

@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use trainer_idx::Idx;
+
 /// What a run of `trainer` left.
 pub struct Ran {
     /// Exit code; `None` when a signal ended it.
@@ -46,14 +48,16 @@ pub fn trainer_in(folder: &Path, args: &[&str]) -> Ran {
 /// bright, so that there is something to learn.
 pub fn small_data(count: u8) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut images = vec![0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 28, 0, 0, 0, 28];
-    let mut labels = vec![0, 0, 8, 1, 0, 0, 0, count];
+    let mut pixels = Vec::new();
+    let mut labels = Vec::new();
     for n in 0..count {
         let label = n % 4;
         labels.push(label);
-        images.extend((0..28 * 28).map(|pixel| if pixel / (7 * 28) == usize::from(label) { 200 + n } else { n }));
+        pixels.extend((0..28 * 28).map(|pixel| if pixel / (7 * 28) == usize::from(label) { 200 + n } else { n }));
     }
-    std::fs::write(folder.path().join("train-images-idx3-ubyte"), images).expect("written");
-    std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels).expect("written");
+    let images = Idx { dims: vec![u32::from(count), 28, 28], bytes: pixels };
+    let labels = Idx { dims: vec![u32::from(count)], bytes: labels };
+    std::fs::write(folder.path().join("train-images-idx3-ubyte"), images.encode()).expect("written");
+    std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels.encode()).expect("written");
     folder
 }

@@ -1,27 +1,27 @@
-//! Several runs side by side: the same names in one line, differences to the first run.
+//! Several runs side by side: one row for each name, with the differences to the first run.
 use std::collections::BTreeMap;
 
 use alloc_timeline::Dimension;
 
 use crate::model::Run;
 
-/// One name and what each run held under it at its peak.
+/// One name with its bytes at the peak of each run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Phase, layer, operator or category.
+pub struct ComparisonRow {
+    /// The name of a phase, a layer, an operator or a category.
     pub name: String,
-    /// Bytes by run; nothing where the run has no such name.
+    /// Bytes of each run; `None` where the run has no such name.
     pub bytes: Vec<Option<u64>>,
 }
 
-impl Line {
-    /// What run `index` holds more than the first one; a name that is missing counts as 0.
+impl ComparisonRow {
+    /// By how much run `index` holds more than the first run. A missing name counts as 0.
     pub fn difference(&self, index: usize) -> i128 {
         i128::from(self.bytes[index].unwrap_or(0)) - i128::from(self.bytes[0].unwrap_or(0))
     }
 
-    /// Whether all runs hold the same.
-    pub fn is_even(&self) -> bool {
+    /// Whether all runs hold the same number of bytes.
+    pub fn is_unchanged(&self) -> bool {
         (1..self.bytes.len()).all(|index| self.difference(index) == 0)
     }
 }
@@ -29,12 +29,12 @@ impl Line {
 /// Several runs side by side at their peaks.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
-    /// The runs; the first is what the others are compared with.
+    /// The runs. The others are compared with the first one.
     pub runs: &'a [Run],
-    /// The live bytes at the peak.
-    pub totals: Line,
-    /// The lines of each dimension, biggest in any run first.
-    pub lines: Vec<(Dimension, Vec<Line>)>,
+    /// All live bytes at the peak.
+    pub totals: ComparisonRow,
+    /// The rows of each dimension: a name comes the earlier, the more bytes any of the runs has under it.
+    rows: Vec<(Dimension, Vec<ComparisonRow>)>,
 }
 
 /// Compares the peaks of `runs`.
@@ -42,45 +42,51 @@ pub fn compare(runs: &[Run]) -> Comparison<'_> {
     let total = |run: &Run| Some(run.timeline.peak.live_bytes);
     Comparison {
         runs,
-        totals: Line { name: "peak".to_owned(), bytes: runs.iter().map(total).collect() },
-        lines: Dimension::ALL.map(|dimension| (dimension, lines(runs, dimension))).into(),
+        totals: ComparisonRow { name: "peak".to_owned(), bytes: runs.iter().map(total).collect() },
+        rows: Dimension::ALL.map(|dimension| (dimension, rows(runs, dimension))).into(),
     }
 }
 
-/// The lines of one dimension.
-fn lines(runs: &[Run], dimension: Dimension) -> Vec<Line> {
+/// The rows of one dimension.
+fn rows(runs: &[Run], dimension: Dimension) -> Vec<ComparisonRow> {
     let mut table: BTreeMap<String, Vec<Option<u64>>> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
         for (name, bytes) in run.timeline.peak.by(run.scopes(), dimension) {
             table.entry(name).or_insert_with(|| vec![None; runs.len()])[index] = Some(bytes);
         }
     }
-    let mut lines: Vec<Line> = table.into_iter().map(|(name, bytes)| Line { name, bytes }).collect();
-    lines.sort_by_key(|line| std::cmp::Reverse(line.bytes.iter().copied().max()));
-    lines
+    let mut rows: Vec<_> = table.into_iter().map(|(name, bytes)| ComparisonRow { name, bytes }).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes.iter().copied().max()));
+    rows
 }
 
 impl Comparison<'_> {
-    /// The lines of one dimension.
-    pub fn by(&self, dimension: Dimension) -> &[Line] {
-        self.lines.iter().find(|(d, _)| *d == dimension).map(|(_, lines)| lines.as_slice()).unwrap_or_default()
+    /// A row with one figure of each run.
+    pub fn figure(&self, of_run: fn(&Run) -> Option<u64>) -> ComparisonRow {
+        ComparisonRow { name: String::new(), bytes: self.runs.iter().map(of_run).collect() }
     }
 
-    /// The category that explains most of the difference between the first run and run `index`: the one that moved
-    /// the farthest in the direction in which the total moved.
+    /// The rows of one dimension.
+    pub fn rows_by(&self, dimension: Dimension) -> &[ComparisonRow] {
+        self.rows.iter().find(|(d, _)| *d == dimension).map(|(_, rows)| rows.as_slice()).unwrap_or_default()
+    }
+
+    /// The category that explains the largest part of the difference between the first run and run `index`: the one whose
+    /// bytes changed the most in the direction in which the total changed. With it comes its difference.
     pub fn main_cause(&self, index: usize) -> Option<(&str, i128)> {
-        self.farthest(index, self.totals.difference(index).signum())
+        self.largest_change(index, self.totals.difference(index).signum())
     }
 
-    /// The category that moved the farthest against the total.
+    /// The category whose bytes changed the most against the direction of the total, and its difference.
     pub fn main_counterweight(&self, index: usize) -> Option<(&str, i128)> {
-        self.farthest(index, -self.totals.difference(index).signum())
+        self.largest_change(index, -self.totals.difference(index).signum())
     }
 
-    fn farthest(&self, index: usize, direction: i128) -> Option<(&str, i128)> {
-        self.by(Dimension::Category)
+    /// The category with the largest difference in `direction`: 1 is up, -1 is down.
+    fn largest_change(&self, index: usize, direction: i128) -> Option<(&str, i128)> {
+        self.rows_by(Dimension::Category)
             .iter()
-            .map(|line| (line.name.as_str(), line.difference(index)))
+            .map(|row| (row.name.as_str(), row.difference(index)))
             .max_by_key(|(_, difference)| difference * direction)
             .filter(|(_, difference)| difference * direction > 0)
     }
@@ -101,17 +107,17 @@ mod tests {
             }
         }
         after.peak.live_bytes += 1000;
-        vec![Run::new("a".into(), before), Run::new("b".into(), after)]
+        vec![Run::new("a", before), Run::new("b", after)]
     }
 
     #[test]
     fn names_that_only_one_run_has_are_blank_in_the_other() {
         let runs = pair();
         let comparison = compare(&runs);
-        let line = |name: &str| comparison.by(Dimension::Layer).iter().find(|line| line.name == name).cloned();
-        assert_eq!(line("layer1.0.bn1").unwrap().bytes, [Some(2048), None]);
-        assert_eq!(line("layer2.0.bn1").unwrap().bytes, [None, Some(2048)]);
-        assert_eq!(line("layer1.0.bn1").unwrap().difference(1), -2048);
+        let row = |name: &str| comparison.rows_by(Dimension::Layer).iter().find(|row| row.name == name).cloned();
+        assert_eq!(row("layer1.0.bn1").unwrap().bytes, [Some(2048), None]);
+        assert_eq!(row("layer2.0.bn1").unwrap().bytes, [None, Some(2048)]);
+        assert_eq!(row("layer1.0.bn1").unwrap().difference(1), -2048);
     }
 
     #[test]
@@ -120,12 +126,12 @@ mod tests {
         let comparison = compare(&runs);
         assert_eq!(comparison.totals.difference(1), 1000);
         assert_eq!(comparison.main_cause(1), Some(("gradient", 1000)));
-        assert!(comparison.by(Dimension::Category).iter().filter(|line| !line.is_even()).count() == 1);
+        assert!(comparison.rows_by(Dimension::Category).iter().filter(|row| !row.is_unchanged()).count() == 1);
     }
 
     #[test]
     fn equal_runs_have_no_cause() {
-        let runs = vec![Run::new("a".into(), tiny()), Run::new("b".into(), tiny())];
+        let runs = vec![Run::new("a", tiny()), Run::new("b", tiny())];
         assert_eq!(compare(&runs).main_cause(1), None);
     }
 }

@@ -1,22 +1,22 @@
 //! Live bytes over time, split into bands that can be stacked.
 //!
-//! A recorder's samples stand about 10 ms apart, so most peaks fall between two of them. The file knows some instants
-//! exactly: the peak, marks that kept their table and, by category, the peak of every step. These are put between the
-//! samples, so that the picture reaches the heights that the tables name.
+//! A recorder takes a sample about every 10 ms, so most peaks fall between two samples. The file knows some instants
+//! exactly: the peak, the marks with a snapshot and, by category, the peak of every step. These instants are put between
+//! the samples, so that the picture is as high as the tables say.
 //!
-//! A picture has room for some hundred columns. [`Curve::thinned`] keeps of each column the highest and the lowest
-//! instant, so that neither a peak nor a trough is lost.
+//! A picture has room for some hundred columns. [`Curve::thinned`] keeps the highest and the lowest instant of each
+//! column, so that neither a peak nor a trough is lost.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Dimension, Timeline};
 
-/// What the bands that did not make it into the first few are called together.
+/// The name of the band that sums up all bands beyond the biggest ones.
 pub const REST: &str = "rest";
 
 /// One band of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// Category, phase, layer or operator; or [`REST`].
+    /// The name of a category, a phase, a layer or an operator, or [`REST`].
     pub name: String,
     /// Its bytes at each instant of the curve.
     pub bytes: Vec<u64>,
@@ -27,40 +27,42 @@ pub struct Band {
 /// Live bytes over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curve {
-    /// What the bands are split by.
+    /// The dimension that splits the bytes into bands.
     pub dimension: Dimension,
-    /// The instants.
+    /// The instants, since the session began.
     pub time_ns: Vec<u64>,
-    /// The bands, biggest at the peak first.
+    /// The bands, the biggest at the peak first.
     pub bands: Vec<Band>,
     /// The sum of the bands at each instant.
     pub total: Vec<u64>,
-    /// The most that was live since the instant before.
+    /// The most live bytes between the previous instant and this one.
     pub high: Vec<u64>,
-    /// Resident bytes: the instants at which a probe read them.
+    /// Resident bytes, each with the instant at which a probe read them.
     pub rss: Vec<(u64, u64)>,
 }
 
-/// One instant on its way into a curve.
-struct Instant {
+/// The live bytes of one instant.
+struct CurvePoint {
     time_ns: u64,
+    /// Bytes by the names of one dimension.
     split: BTreeMap<String, u64>,
+    /// The most live bytes since the previous sample.
     high: u64,
 }
 
-/// The curve of a run by one dimension: the `most` biggest bands and the rest.
+/// The curve of a run, split by one dimension into the `most` biggest bands and the rest.
 pub fn curve(timeline: &Timeline, dimension: Dimension, most: usize) -> Curve {
-    let instants = instants(timeline, dimension);
+    let points = points(timeline, dimension);
     let at_peak = timeline.peak.by(&timeline.scopes, dimension);
     let mut greatest: BTreeMap<&str, u64> = BTreeMap::new();
-    for (name, bytes) in instants.iter().flat_map(|instant| &instant.split) {
+    for (name, bytes) in points.iter().flat_map(|point| &point.split) {
         let seen = greatest.entry(name).or_default();
         *seen = (*seen).max(*bytes);
     }
     let mut names: Vec<&str> = greatest.iter().filter(|(_, bytes)| **bytes > 0).map(|(name, _)| *name).collect();
     let rank = |name: &str| (at_peak.get(name).copied().unwrap_or(0), greatest.get(name).copied().unwrap_or(0));
     names.sort_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.cmp(b)));
-    // A rest of one is no rest: show it under its name.
+    // A rest of one band is shown under the band's own name.
     let shown = if names.len() == most + 1 { most + 1 } else { most.min(names.len()) };
     let (first, rest) = names.split_at(shown);
 
@@ -69,7 +71,7 @@ pub fn curve(timeline: &Timeline, dimension: Dimension, most: usize) -> Curve {
     };
     let band = |name: &str, names: &[&str]| Band {
         name: name.to_owned(),
-        bytes: instants.iter().map(|instant| sum(names, &instant.split)).collect(),
+        bytes: points.iter().map(|point| sum(names, &point.split)).collect(),
         at_peak: sum(names, &at_peak),
     };
     let mut bands: Vec<Band> = first.iter().map(|name| band(name, &[name])).collect();
@@ -79,53 +81,53 @@ pub fn curve(timeline: &Timeline, dimension: Dimension, most: usize) -> Curve {
     let rss = timeline.series.probes.get("rss").map(Vec::as_slice).unwrap_or_default();
     Curve {
         dimension,
-        total: instants.iter().map(|instant| sum(&names, &instant.split)).collect(),
-        high: instants.iter().map(|instant| instant.high).collect(),
-        time_ns: instants.iter().map(|instant| instant.time_ns).collect(),
+        total: points.iter().map(|point| sum(&names, &point.split)).collect(),
+        high: points.iter().map(|point| point.high).collect(),
+        time_ns: points.iter().map(|point| point.time_ns).collect(),
         bands,
         rss: timeline.series.time_ns.iter().zip(rss).filter_map(|(time, rss)| Some((*time, (*rss)?))).collect(),
     }
 }
 
-/// Samples and exactly known instants, in the order of their times.
-fn instants(timeline: &Timeline, dimension: Dimension) -> Vec<Instant> {
+/// The samples and the exactly known instants, in the order of time.
+fn points(timeline: &Timeline, dimension: Dimension) -> Vec<CurvePoint> {
     let series = &timeline.series;
     let columns = series.by(dimension);
-    let mut instants: Vec<Instant> = Vec::with_capacity(series.time_ns.len() + timeline.steps.len() + 1);
+    let mut points: Vec<CurvePoint> = Vec::with_capacity(series.time_ns.len() + timeline.steps.len() + 1);
     for (index, time_ns) in series.time_ns.iter().enumerate() {
         let split = columns.iter().map(|(name, column)| (name.clone(), column[index])).collect();
-        instants.push(Instant { time_ns: *time_ns, split, high: series.high_bytes[index] });
+        points.push(CurvePoint { time_ns: *time_ns, split, high: series.high_bytes[index] });
     }
     let marks = timeline.marks.iter().filter_map(|mark| mark.snapshot.as_ref());
     for snapshot in marks.chain([&timeline.peak]).filter(|snapshot| snapshot.live_bytes > 0) {
         let split = snapshot.by(&timeline.scopes, dimension);
-        instants.push(Instant { time_ns: snapshot.time_ns, split, high: snapshot.live_bytes });
+        points.push(CurvePoint { time_ns: snapshot.time_ns, split, high: snapshot.live_bytes });
     }
     if dimension == Dimension::Category {
         let others = timeline.steps.iter().filter(|step| step.peak_ns != timeline.peak.time_ns);
-        instants.extend(others.map(|step| Instant {
+        points.extend(others.map(|step| CurvePoint {
             time_ns: step.peak_ns,
             split: step.by_category.clone(),
             high: step.live_bytes,
         }));
     }
-    instants.sort_by_key(|instant| instant.time_ns);
-    instants
+    points.sort_by_key(|point| point.time_ns);
+    points
 }
 
 impl Curve {
-    /// The first and the last instant; equal when there are fewer than two.
+    /// The first and the last instant. They are equal when there are fewer than two instants.
     pub fn span(&self) -> (u64, u64) {
         (self.time_ns.first().copied().unwrap_or(0), self.time_ns.last().copied().unwrap_or(0))
     }
 
-    /// The bands from the bottom of a stack to its top: the steadiest lie lowest, so that what comes and goes does not
-    /// shake what stays. Steady is a mean near the most.
-    pub fn stack(&self) -> Vec<usize> {
+    /// Indices of the bands, from the bottom of a picture to its top. The steadiest band lies lowest, so that bands that
+    /// come and go do not move the others up and down. A band is steady when its mean is near its maximum.
+    pub fn stacking_order(&self) -> Vec<usize> {
         let steadiness = |band: &Band| {
             let most = band.bytes.iter().copied().max().unwrap_or(0).max(1);
             let sum: u128 = band.bytes.iter().map(|bytes| u128::from(*bytes)).sum();
-            // In thousandths, so that bands that are steady alike keep their order: the biggest first.
+            // Steadiness counts in thousandths, so that bands of about the same steadiness keep their order by size.
             sum * 1000 / (u128::from(most) * band.bytes.len().max(1) as u128)
         };
         let mut order: Vec<usize> = (0..self.bands.len()).collect();
@@ -133,7 +135,7 @@ impl Curve {
         order
     }
 
-    /// The same curve with at most two instants in each of `columns` equal spans of time: the highest and the lowest.
+    /// The same curve with fewer instants: of each of `columns` equal spans of time only the highest and the lowest stay.
     /// The first and the last instant always stay.
     pub fn thinned(&self, columns: usize) -> Curve {
         let count = self.time_ns.len();
@@ -147,7 +149,7 @@ impl Curve {
         while from < count {
             let here = column(self.time_ns[from]);
             let to = (from..count).find(|&index| column(self.time_ns[index]) != here).unwrap_or(count);
-            // Ties at a height go to the latest instant, as they do for the peak.
+            // Of equally high instants the latest one stays, as it does for the recorded peak.
             let highest = (from..to).max_by_key(|&index| self.total[index]).unwrap_or(from);
             let lowest = (from..to).min_by_key(|&index| self.total[index]).unwrap_or(from);
             kept.extend([highest.min(lowest), highest.max(lowest)]);
@@ -157,7 +159,7 @@ impl Curve {
         kept.sort_unstable();
         kept.dedup();
         let pick = |column: &[u64]| kept.iter().map(|&index| column[index]).collect();
-        // What was high between two kept instants stays with the second of them.
+        // The highest bytes between two kept instants go to the second of them.
         let mut before = 0;
         let mut high = Vec::with_capacity(kept.len());
         for &index in &kept {
@@ -175,7 +177,7 @@ impl Curve {
     }
 }
 
-/// A line with at most two points in each column: its highest and its lowest.
+/// A line of (time, bytes) with at most two points in each column: the highest and the lowest.
 fn thinned_line(line: &[(u64, u64)], columns: usize, start: u64, end: u64) -> Vec<(u64, u64)> {
     let column = |time: u64| {
         (u128::from(time.saturating_sub(start)) * columns as u128 / (u128::from(end.saturating_sub(start)) + 1))
@@ -222,7 +224,8 @@ mod tests {
     #[test]
     fn what_stays_lies_below_what_comes_and_goes() {
         let curve = curve(&tiny(), Dimension::Category, 10);
-        let stack: Vec<&str> = curve.stack().into_iter().map(|index| curve.bands[index].name.as_str()).collect();
+        let stack: Vec<&str> =
+            curve.stacking_order().into_iter().map(|index| curve.bands[index].name.as_str()).collect();
         // Runtime is there always, parameters and other from the second instant, activations in 4 of 7, the gradient
         // in 3 of 7.
         assert_eq!(stack, ["runtime", "parameter", "other", "activation", "gradient"]);

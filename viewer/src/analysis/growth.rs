@@ -1,73 +1,58 @@
-//! Growth: what survives from step to step, and whose it is.
-use alloc_timeline::{Category, Dimension, NONE, Scope, Timeline};
+//! Growth: which bytes stay from step to step, and whose they are.
+use alloc_timeline::{Category, Timeline};
 use serde::Serialize;
 
-use crate::analysis::{Trend, trend};
+use crate::analysis::trend::{Trend, trend};
+use crate::model::ScopeNames;
 
-/// How one owner's bytes at the end of each step went.
+/// What one owner held at the end of each step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OwnerGrowth {
-    /// Phase.
-    pub phase: String,
-    /// Layer path.
-    pub layer: String,
-    /// Operator.
-    pub op: String,
+pub struct OwnerTrend {
+    /// Layer, phase and operator.
+    #[serde(flatten)]
+    pub scope: ScopeNames,
     /// What the blocks are for.
     pub category: Category,
-    /// Whether they grow.
+    /// Whether its bytes grow.
     pub trend: Trend,
     /// Live bytes at the end of each step.
     pub live_bytes: Vec<u64>,
 }
 
-impl OwnerGrowth {
-    /// What it held when the last step ended.
+impl OwnerTrend {
+    /// The bytes that it held when the last step ended.
     pub fn last_bytes(&self) -> u64 {
         self.live_bytes.last().copied().unwrap_or(0)
     }
-
-    /// The most specific name: the layer, else the operator, else the phase.
-    pub fn name(&self) -> &str {
-        [&self.layer, &self.op, &self.phase].into_iter().map(String::as_str).find(|name| *name != NONE).unwrap_or(NONE)
-    }
 }
 
-/// What survives from step to step.
+/// What stays from step to step. All columns are as long as `steps`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepGrowth {
-    /// The steps that are looked at.
+    /// The numbers of the steps.
     pub steps: Vec<u64>,
-    /// All live bytes at the end of each.
+    /// All live bytes at the end of each step.
     pub live_bytes: Vec<u64>,
-    /// What all that grow become more by in a step.
+    /// By how many bytes a step everything that grows becomes more, summed up.
     pub bytes_per_step: i64,
-    /// Those whose bytes changed: those that grow first, the fastest before the others; then by what they held last.
-    pub owners: Vec<OwnerGrowth>,
-    /// What all others held at the end of each step; with the owners' it is all.
+    /// The owners whose bytes changed: first those that grow, the fastest first; then the others, the biggest first.
+    pub owners: Vec<OwnerTrend>,
+    /// The bytes of all other owners at the end of each step. Together with `owners` they are all live bytes.
     pub other_bytes: Vec<u64>,
-    /// Whether the others together grow.
+    /// Whether the other owners together grow.
     pub others: Trend,
 }
 
-/// The growth of a run; `None` when nobody recorded it.
+/// The growth of a run; `None` when it was not recorded.
 pub fn step_growth(timeline: &Timeline) -> Option<StepGrowth> {
     let growth = &timeline.analysis.as_ref()?.growth;
-    let nobody = Scope::default();
-    let mut owners: Vec<OwnerGrowth> = growth
-        .owners
-        .iter()
-        .map(|owner| {
-            let scope = timeline.scopes.get(owner.scope as usize).unwrap_or(&nobody);
-            let name = |dimension: Dimension| dimension.of(scope, owner.category).to_owned();
-            OwnerGrowth {
-                phase: name(Dimension::Phase),
-                layer: name(Dimension::Layer),
-                op: name(Dimension::Op),
-                category: owner.category,
-                trend: trend(&growth.steps, &owner.live_bytes),
-                live_bytes: owner.live_bytes.clone(),
-            }
+    let owners = growth.owners.iter();
+    let mut owners: Vec<OwnerTrend> = owners
+        .map(|owner| OwnerTrend {
+            scope: ScopeNames::new(&timeline.scopes, owner.scope),
+            category: owner.category,
+            trend: trend(&growth.steps, &owner.live_bytes),
+            live_bytes: owner.live_bytes.clone(),
         })
         .collect();
     owners.sort_by_key(|owner| {

@@ -1,20 +1,19 @@
-//! What is left at exit, by owner, and which of it became more with every step.
+//! What was live at exit, by owner, with what each owner did from step to step.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Category, Dimension, Scope, Timeline};
+use alloc_timeline::{Category, Timeline};
 use serde::Serialize;
 
-use crate::analysis::{Trend, step_growth};
+use crate::analysis::growth::step_growth;
+use crate::analysis::trend::Trend;
+use crate::model::ScopeNames;
 
-/// One owner of what is left.
+/// One owner of blocks that were live at exit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Leak {
-    /// Layer path.
-    pub layer: String,
-    /// Phase.
-    pub phase: String,
-    /// Operator.
-    pub op: String,
+    /// Layer, phase and operator.
+    #[serde(flatten)]
+    pub scope: ScopeNames,
     /// What the blocks are for.
     pub category: Category,
     /// Usable bytes.
@@ -23,36 +22,29 @@ pub struct Leak {
     pub requested_bytes: u64,
     /// Number of blocks.
     pub blocks: u64,
-    /// How its bytes went from step to step; absent when they never changed, or there were no steps.
+    /// What its bytes did from step to step. Absent when they never changed, or when there were no steps.
     pub trend: Option<Trend>,
 }
 
-/// The owners of all that was live at exit: those that grew first, then the biggest. They sum to the live bytes.
+/// The owners of everything that was live at exit: first those that grew, then the others, the biggest first in each
+/// group. Their bytes sum to the live bytes.
 pub fn leaks(timeline: &Timeline) -> Vec<Leak> {
-    let nobody = Scope::default();
     let growth = step_growth(timeline).map(|growth| growth.owners).unwrap_or_default();
-    let trends: BTreeMap<(&str, &str, &str, Category), Trend> = growth
-        .iter()
-        .map(|owner| ((owner.phase.as_str(), owner.layer.as_str(), owner.op.as_str(), owner.category), owner.trend))
-        .collect();
-    let mut leaks: Vec<Leak> = timeline
-        .at_exit
-        .snapshot
-        .rows
+    let trends: BTreeMap<(&ScopeNames, Category), Trend> =
+        growth.iter().map(|owner| ((&owner.scope, owner.category), owner.trend)).collect();
+    let rows = &timeline.at_exit.snapshot.rows;
+    let mut leaks: Vec<Leak> = rows
         .iter()
         .map(|row| {
-            let scope = timeline.scopes.get(row.scope as usize).unwrap_or(&nobody);
-            let name = |dimension: Dimension| dimension.of(scope, row.category);
-            let (phase, layer, op) = (name(Dimension::Phase), name(Dimension::Layer), name(Dimension::Op));
+            let scope = ScopeNames::new(&timeline.scopes, row.scope);
+            let trend = trends.get(&(&scope, row.category)).copied();
             Leak {
-                layer: layer.to_owned(),
-                phase: phase.to_owned(),
-                op: op.to_owned(),
+                scope,
                 category: row.category,
                 usable_bytes: row.usable_bytes,
                 requested_bytes: row.requested_bytes,
                 blocks: row.blocks,
-                trend: trends.get(&(phase, layer, op, row.category)).copied(),
+                trend,
             }
         })
         .collect();

@@ -1,38 +1,39 @@
-//! Sizes and lifetimes of all categories together.
+//! Sizes and lifetimes of the blocks of all categories together.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Analysis, Bucket, Histogram, Sums};
 use serde::Serialize;
 
-/// The blocks of all categories.
+/// The histograms of all blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lifetimes {
-    /// By usable bytes, without gaps between the smallest and the largest.
+    /// Blocks by usable bytes. Empty buckets between the smallest and the largest are included.
     pub sizes: Vec<Bucket>,
-    /// By nanoseconds, the same.
+    /// Freed blocks by lifetime in nanoseconds, with the empty buckets as well.
     pub lifetimes: Vec<Bucket>,
-    /// Not freed yet.
+    /// The blocks that are not freed yet.
     pub held: Sums,
-    /// All: the sizes' sum, and that of the lifetimes and `held`.
+    /// All blocks: the sum of `sizes`, and the sum of `lifetimes` and `held`.
     pub all: Sums,
 }
 
 /// Adds up the histograms of all categories.
 pub fn lifetimes(analysis: &Analysis) -> Lifetimes {
-    let all = &analysis.histograms;
-    let sizes = merged(all, |histogram| &histogram.sizes);
+    let histograms = &analysis.histograms;
+    let sizes = merged(histograms, |histogram| &histogram.sizes);
     Lifetimes {
         all: sizes.iter().map(|bucket| bucket.sums).collect(),
         sizes,
-        lifetimes: merged(all, |histogram| &histogram.lifetimes),
-        held: all.iter().map(|histogram| histogram.held).collect(),
+        lifetimes: merged(histograms, |histogram| &histogram.lifetimes),
+        held: histograms.iter().map(|histogram| histogram.held).collect(),
     }
 }
 
-fn merged(all: &[Histogram], of: impl Fn(&Histogram) -> &Vec<Bucket>) -> Vec<Bucket> {
+/// The buckets of all histograms summed up, with the empty ones between the first and the last.
+fn merged(histograms: &[Histogram], buckets: impl Fn(&Histogram) -> &Vec<Bucket>) -> Vec<Bucket> {
     let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
-    for bucket in all.iter().flat_map(of) {
-        sums.entry(bucket.from).or_default().add(bucket.sums);
+    for bucket in histograms.iter().flat_map(buckets) {
+        *sums.entry(bucket.from).or_default() += bucket.sums;
     }
     let (Some((&first, _)), Some((&last, _))) = (sums.first_key_value(), sums.last_key_value()) else {
         return Vec::new();
@@ -45,7 +46,8 @@ fn merged(all: &[Histogram], of: impl Fn(&Histogram) -> &Vec<Bucket>) -> Vec<Buc
     sums.into_iter().map(|(from, sums)| Bucket { from, sums }).collect()
 }
 
-/// The lifetime that half of the blocks freed did not reach: the lower end of its bucket. `None` when none was freed.
+/// The lower end of the bucket with the median lifetime: half of the freed blocks lived no longer than that bucket's
+/// upper end. `None` when no block was freed.
 pub fn median_ns(lifetimes: &[Bucket]) -> Option<u64> {
     let all: u64 = lifetimes.iter().map(|bucket| bucket.sums.blocks).sum();
     let mut seen = 0;

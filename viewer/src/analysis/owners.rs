@@ -1,18 +1,17 @@
-//! The rows of a table, by full owner: layer, phase, operator and category together.
+//! The owners of a snapshot: each combination of layer, phase, operator and category with its bytes.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Category, Dimension, Scope, Snapshot};
+use alloc_timeline::{Category, Scope, Snapshot};
 use serde::Serialize;
 
-/// One owner and what it held.
+use crate::model::ScopeNames;
+
+/// One owner and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Owner {
-    /// Layer path.
-    pub layer: String,
-    /// Phase.
-    pub phase: String,
-    /// Operator.
-    pub op: String,
+pub struct OwnerBytes {
+    /// Layer, phase and operator.
+    #[serde(flatten)]
+    pub scope: ScopeNames,
     /// What the blocks are for.
     pub category: Category,
     /// Usable bytes.
@@ -21,29 +20,18 @@ pub struct Owner {
     pub blocks: u64,
 }
 
-/// All owners of `snapshot`, biggest first. They sum to its live bytes.
-pub fn owners(snapshot: &Snapshot, scopes: &[Scope]) -> Vec<Owner> {
-    let nobody = Scope::default();
-    let mut sums: BTreeMap<(&str, &str, &str, Category), (u64, u64)> = BTreeMap::new();
+/// All owners of `snapshot`, the biggest first. Their bytes sum to its live bytes.
+pub fn owners(snapshot: &Snapshot, scopes: &[Scope]) -> Vec<OwnerBytes> {
+    let mut sums: BTreeMap<(ScopeNames, Category), (u64, u64)> = BTreeMap::new();
     for row in &snapshot.rows {
-        let scope = scopes.get(row.scope as usize).unwrap_or(&nobody);
-        let name = |dimension: Dimension| dimension.of(scope, row.category);
-        let key = (name(Dimension::Layer), name(Dimension::Phase), name(Dimension::Op), row.category);
-        let (bytes, blocks) = sums.entry(key).or_default();
+        let (bytes, blocks) = sums.entry((ScopeNames::new(scopes, row.scope), row.category)).or_default();
         *bytes += row.usable_bytes;
         *blocks = blocks.saturating_add(row.blocks);
     }
-    let mut owners: Vec<Owner> = sums
+    let mut owners: Vec<OwnerBytes> = sums
         .into_iter()
         .filter(|(_, (bytes, _))| *bytes > 0)
-        .map(|((layer, phase, op, category), (bytes, blocks))| Owner {
-            layer: layer.to_owned(),
-            phase: phase.to_owned(),
-            op: op.to_owned(),
-            category,
-            bytes,
-            blocks,
-        })
+        .map(|((scope, category), (bytes, blocks))| OwnerBytes { scope, category, bytes, blocks })
         .collect();
     owners.sort_by_key(|owner| std::cmp::Reverse(owner.bytes));
     owners
@@ -60,7 +48,8 @@ mod tests {
         let owners = owners(&run.peak, &run.scopes);
         assert_eq!(owners.iter().map(|owner| owner.bytes).sum::<u64>(), 16_000);
         let first = &owners[0];
-        assert_eq!((first.layer.as_str(), first.phase.as_str(), first.bytes), ("conv1", "forward", 8192));
-        assert_eq!(owners.last().map(|owner| (owner.layer.as_str(), owner.bytes)), Some(("(none)", 128)));
+        let names = (first.scope.layer.as_str(), first.scope.phase.as_str(), first.bytes);
+        assert_eq!(names, ("conv1", "forward", 8192));
+        assert_eq!(owners.last().map(|owner| (owner.scope.layer.as_str(), owner.bytes)), Some(("(none)", 128)));
     }
 }

@@ -1,56 +1,50 @@
-//! Who allocates, by the calls that led to it: the sites of sampled stacks in one of four orders.
-use alloc_timeline::{Call, Category, Dimension, Scope, Site, SiteSums, Stacks, Timeline};
+//! Call stacks: the sites of sampled allocations, sorted by one of four measures.
+use alloc_timeline::{Call, Site, SiteSums, Stacks, Timeline};
 use serde::Serialize;
 
-use crate::analysis::{Trend, trend};
+use crate::analysis::trend::{Trend, trend};
+use crate::model::ScopeNames;
 
-/// What sites are compared by.
+/// The number by which sites are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Live at the peak.
+    /// Bytes live at the peak.
     Peak,
-    /// Live at the end.
+    /// Bytes live at exit.
     Leaks,
-    /// Allocated at any time.
+    /// Bytes allocated at any time.
     Allocated,
-    /// More from step to step.
+    /// Growth from step to step.
     Growth,
 }
 
-/// A stack in a scope.
+/// A stack in a scope, with the numbers that the samples give for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StackSite {
-    /// Phase.
-    pub phase: String,
-    /// Layer path.
-    pub layer: String,
-    /// Operator.
-    pub op: String,
-    /// Its calls, the outermost first; empty when none was found.
+    /// Layer, phase and operator.
+    #[serde(flatten)]
+    pub scope: ScopeNames,
+    /// The calls, the outermost first. Empty when none was found.
     pub calls: Vec<Call>,
     /// Whether outer calls are missing.
     pub cut: bool,
     /// Its numbers.
     #[serde(flatten)]
     pub sums: SiteSums,
-    /// Whether it grows from step to step; absent when its bytes never changed, or there were no steps.
+    /// What its bytes did from step to step. Absent when they never changed, or when there were no steps.
     pub trend: Option<Trend>,
-    /// Live bytes at the end of each step, where there is a trend.
+    /// Live bytes at the end of each step. Empty when there is no trend.
     pub live_bytes: Vec<u64>,
 }
 
 impl StackSite {
-    fn of(site: &Site, stacks: &Stacks, number: usize, timeline: &Timeline) -> StackSite {
-        let nobody = Scope::default();
-        let scope = timeline.scopes.get(site.scope as usize).unwrap_or(&nobody);
-        let name = |dimension: Dimension| dimension.of(scope, Category::Other).to_owned();
+    /// The site with this index in `stacks`.
+    fn new(site: &Site, index: usize, stacks: &Stacks, timeline: &Timeline) -> StackSite {
         let calls = site.calls.iter().filter_map(|&call| stacks.calls.get(call as usize).cloned());
         let growth = &stacks.growth;
-        let column = growth.columns.iter().find(|column| column.site as usize == number);
+        let column = growth.columns.iter().find(|column| column.site as usize == index);
         StackSite {
-            phase: name(Dimension::Phase),
-            layer: name(Dimension::Layer),
-            op: name(Dimension::Op),
+            scope: ScopeNames::new(&timeline.scopes, site.scope),
             calls: calls.collect(),
             cut: site.cut,
             sums: site.sums,
@@ -59,29 +53,34 @@ impl StackSite {
         }
     }
 
-    /// The bytes that a measure compares; of growth those of the last step.
+    /// The bytes that are measured. For growth, these are the live bytes at the end of the last step.
     pub fn bytes(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Growth => self.live_bytes.last().copied().unwrap_or(0),
-            measure => bytes(&self.sums, measure),
+            measure => measured_bytes(&self.sums, measure),
         }
     }
 
-    /// Bytes a step, when it grows.
-    pub fn rate(&self) -> i64 {
+    /// Whether it grows from step to step.
+    pub fn grows(&self) -> bool {
+        self.trend.is_some_and(|trend| trend.is_growth())
+    }
+
+    /// Bytes a step when it grows, 0 otherwise.
+    pub fn bytes_per_step(&self) -> i64 {
         self.trend.map_or(0, |trend| trend.bytes_per_step())
     }
 
-    /// One standard error of those bytes, as a part of them: that of all that was allocated, and more where fewer samples
-    /// are left.
+    /// One standard error of the measured bytes, as a fraction of them. The recorder gives the error of the allocated
+    /// bytes; it is larger for a smaller part of them, because fewer samples make up that part.
     pub fn error(&self, measure: Measure) -> f64 {
         let (allocated, bytes) = (self.sums.allocated_bytes.max(1) as f64, self.bytes(measure).max(1) as f64);
         self.sums.error_bytes as f64 / allocated * (allocated / bytes).max(1.0).sqrt()
     }
 }
 
-/// What a measure compares, of the numbers of a site or of all others.
-pub fn bytes(sums: &SiteSums, measure: Measure) -> u64 {
+/// The measured bytes among the sums of one site or of several. Sums contain no growth: it is 0.
+pub fn measured_bytes(sums: &SiteSums, measure: Measure) -> u64 {
     match measure {
         Measure::Peak => sums.peak_bytes,
         Measure::Leaks => sums.exit_bytes,
@@ -90,24 +89,22 @@ pub fn bytes(sums: &SiteSums, measure: Measure) -> u64 {
     }
 }
 
-/// The sites that have any of what is measured, those with the most first.
+/// The sites with anything to measure, the most bytes first. For growth, those that grow come first.
 pub fn sites(timeline: &Timeline, measure: Measure) -> Vec<StackSite> {
     let Some(stacks) = &timeline.stacks else { return Vec::new() };
-    let all = stacks.sites.iter().enumerate().map(|(number, site)| StackSite::of(site, stacks, number, timeline));
+    let all = stacks.sites.iter().enumerate().map(|(index, site)| StackSite::new(site, index, stacks, timeline));
     let mut sites: Vec<StackSite> = match measure {
         Measure::Growth => all.filter(|site| site.trend.is_some()).collect(),
         measure => all.filter(|site| site.bytes(measure) > 0).collect(),
     };
-    let grows = |site: &StackSite| site.trend.is_some_and(|trend| trend.is_growth());
     sites.sort_by_key(|site| {
-        let rate = if measure == Measure::Growth { site.rate() } else { 0 };
-        (measure == Measure::Growth && !grows(site), std::cmp::Reverse((rate, site.bytes(measure))))
+        let rate = if measure == Measure::Growth { site.bytes_per_step() } else { 0 };
+        (measure == Measure::Growth && !site.grows(), std::cmp::Reverse((rate, site.bytes(measure))))
     });
     sites
 }
 
-/// Sites that grow from step to step, the fastest first.
+/// The sites that grow from step to step, the fastest first.
 pub fn growing_sites(timeline: &Timeline) -> Vec<StackSite> {
-    let sites = sites(timeline, Measure::Growth);
-    sites.into_iter().filter(|site| site.trend.is_some_and(|trend| trend.is_growth())).collect()
+    sites(timeline, Measure::Growth).into_iter().filter(StackSite::grows).collect()
 }

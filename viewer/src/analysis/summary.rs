@@ -1,20 +1,20 @@
-//! The figures of a run that scripts lean on: what `viewer summary --json` prints. The field names are a contract.
+//! The figures of a run that scripts rely on: `viewer summary --json` prints them. The field names never change.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Dimension, Ending, HighWater, Lane, PeakRequested, Step};
+use alloc_timeline::{Dimension, Ending, HighWater, OutsideFigure, PeakRequested, Step};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::analysis::{Owner, owners};
+use crate::analysis::owners::{OwnerBytes, owners};
 use crate::model::Run;
 
-/// How many of the owners alive at exit are listed.
+/// Number of owners alive at exit that are listed.
 const ALIVE_LISTED: usize = 20;
 
-/// Everything in one object.
+/// All figures of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Version of the file that was read.
+    /// Format version of the file.
     pub format_version: u32,
     /// How the recording ended.
     pub ending: Ending,
@@ -22,41 +22,41 @@ pub struct Summary {
     pub duration_ns: u64,
     /// The instant with the most live bytes.
     pub peak: Peak,
-    /// The instant with the most requested bytes; absent in files of before it was recorded.
+    /// The instant with the most requested bytes. Older files do not contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_requested: Option<PeakRequested>,
     /// Counts over the whole run.
     pub totals: TotalCounts,
     /// The resident set.
     pub rss: Rss,
-    /// The account of the resident set; empty when it could not be read. It sums to the resident set.
+    /// The account of the resident set: its lines sum to the resident set. Empty when /proc could not be read.
     pub reconcile: Vec<ReconcileLine>,
-    /// All figures from outside the tracker, those that are missing among them.
-    pub lanes: Vec<Lane>,
-    /// What the tracker cost and missed.
+    /// All figures from outside the tracker, including those that are missing.
+    pub lanes: Vec<OutsideFigure>,
+    /// What the tracker cost, and what it could not record.
     pub tracker: TrackerFigures,
-    /// The own peaks of phases, layers and operators, biggest first.
+    /// Each phase's, layer's and operator's own peak, the biggest first.
     pub high_waters: Vec<HighWater>,
     /// The steps with their own peaks.
     pub steps: Vec<Step>,
     /// What was live when the session ended.
     pub alive_at_exit: AliveAtExit,
-    /// What the program said of itself, and the allocator's name.
+    /// The facts that the program recorded about itself, and the allocator's name.
     pub run: BTreeMap<String, Value>,
 }
 
-/// The instant with the most live bytes. Every `by_*` sums to `live_bytes`.
+/// The instant with the most live bytes. The bytes of each `by_*` map sum to `live_bytes`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Peak {
     /// Usable bytes not yet freed.
     pub live_bytes: u64,
-    /// The same in requested bytes.
+    /// The bytes that the callers asked for, of the same blocks.
     pub requested_bytes: u64,
-    /// When, since the session began.
+    /// The time of the peak, since the session began.
     pub time_ns: u64,
-    /// The true value may differ by at most this much.
+    /// The largest possible difference between `live_bytes` and the true value.
     pub slack_bytes: u64,
-    /// Bytes that no phase, layer or operator owned, start-up left out.
+    /// Bytes with neither a phase nor a layer nor an operator, except for those of the start-up.
     pub unattributed_bytes: u64,
     /// By phase.
     pub by_phase: BTreeMap<String, u64>,
@@ -75,7 +75,7 @@ pub struct TotalCounts {
     pub allocations: u64,
     /// Blocks freed.
     pub frees: u64,
-    /// Blocks resized; neither allocations nor frees.
+    /// Blocks resized. They count neither as allocations nor as frees.
     pub reallocations: u64,
     /// Usable bytes of all blocks ever allocated.
     pub allocated_bytes: u64,
@@ -86,45 +86,45 @@ pub struct TotalCounts {
 /// The resident set.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rss {
-    /// The most that was ever seen.
+    /// The largest value that was read.
     pub peak_bytes: Option<u64>,
-    /// What was seen nearest to the peak of the live bytes.
+    /// The value that was read nearest to the peak of the live bytes.
     pub at_peak_bytes: Option<u64>,
 }
 
-/// One line of the account.
+/// One line of the account of the resident set.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReconcileLine {
-    /// What it is.
+    /// The kind of memory.
     pub name: String,
-    /// How much; negative where it takes away.
+    /// Its bytes; negative where the line takes bytes away.
     pub bytes: i64,
 }
 
-/// What the tracker cost and missed.
+/// What the tracker cost, and what it could not record.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrackerFigures {
-    /// Resident bytes of everything the tracker keeps.
+    /// Resident bytes of the tracker's own data.
     pub overhead_bytes: u64,
-    /// Their parts.
+    /// The same bytes by part of the tracker.
     pub overhead: BTreeMap<String, u64>,
-    /// Events counted without their order.
+    /// Events that were counted, but whose order is lost.
     pub dropped_events: u64,
-    /// Frees of blocks that the tracker had not seen made.
+    /// Frees of blocks whose allocation the tracker had not seen.
     pub foreign_frees: u64,
     /// Scopes that did not fit the table.
     pub overflowed_scopes: u64,
-    /// What went wrong in recording.
+    /// What went wrong while recording.
     pub losses: Vec<String>,
 }
 
 /// What was live when the session ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct AliveAtExit {
-    /// By category; sums to `totals.live_at_exit_bytes`.
+    /// By category. The bytes sum to `totals.live_at_exit_bytes`.
     pub by_category: BTreeMap<String, u64>,
     /// The biggest owners.
-    pub owners: Vec<Owner>,
+    pub owners: Vec<OwnerBytes>,
 }
 
 /// The summary of a run.
@@ -198,10 +198,10 @@ mod tests {
 
     #[test]
     fn the_figures_are_the_fixtures() {
-        let summary = summarise(&Run::new("x".into(), tiny()));
+        let summary = summarise(&Run::new("x", tiny()));
         assert_eq!(summary.peak.live_bytes, 16_000);
         assert_eq!(summary.peak.requested_bytes, 15_000);
-        // Only the `other` row: the runtime's 512 bytes are nobody's, but known.
+        // Only the `other` row counts: the 512 bytes of the runtime have no owner either, but they are explained.
         assert_eq!(summary.peak.unattributed_bytes, 128);
         assert_eq!(summary.peak.by_category["activation"], 10_240);
         assert_eq!(summary.peak.by_layer["conv1"], 4096 + 8192 + 1024);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_split_sums_to_the_peak() {
-        let peak = summarise(&Run::new("x".into(), tiny())).peak;
+        let peak = summarise(&Run::new("x", tiny())).peak;
         for split in [peak.by_phase, peak.by_layer, peak.by_op, peak.by_category] {
             assert_eq!(split.values().sum::<u64>(), 16_000);
         }
@@ -225,7 +225,7 @@ mod tests {
         let mut timeline = tiny();
         timeline.book = None;
         timeline.lanes.clear();
-        let summary = serde_json::to_value(summarise(&Run::new("x".into(), timeline))).unwrap();
+        let summary = serde_json::to_value(summarise(&Run::new("x", timeline))).unwrap();
         assert_eq!(summary["reconcile"], serde_json::json!([]));
         assert!(summary["rss"]["peak_bytes"].is_null());
     }

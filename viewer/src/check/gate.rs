@@ -1,21 +1,21 @@
-//! Compares the peak of a run with a baseline's, name by name.
+//! Compares the peak of a run with that of a baseline, name by name.
 //!
-//! Without limits, only rows of tensor categories count: their sizes follow from the model alone and are the same to
-//! the byte between runs, so not one byte of growth is allowed. With limits, everything counts, the total as well.
+//! Without limits, only the rows of tensor categories count. The sizes of tensors follow from the model alone and are the
+//! same to the byte in each run, so not one byte of growth is allowed. With limits, all rows count, and so does the total.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Dimension, Row, split_by};
 use serde::Serialize;
 
-use crate::check::Limit;
+use crate::check::limit::Limit;
 use crate::model::Run;
 
-/// What changed under one name.
+/// How the bytes of one name changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Move {
+pub struct NameChange {
     /// `total`, `phase`, `layer` or `category`.
     pub dimension: &'static str,
-    /// The name.
+    /// The name of a phase, a layer or a category.
     pub name: String,
     /// Bytes in the baseline.
     pub before_bytes: u64,
@@ -25,50 +25,51 @@ pub struct Move {
     pub allowed_bytes: u64,
 }
 
-impl Move {
-    /// Growth, or shrinking where negative.
+impl NameChange {
+    /// By how many bytes it grew; negative where it shrank.
     pub fn difference(&self) -> i128 {
         i128::from(self.after_bytes) - i128::from(self.before_bytes)
     }
 }
 
-/// The answer.
+/// The names that were compared, and those whose bytes changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gate {
-    /// How many names were compared.
+pub struct GateResult {
+    /// Number of names that were compared.
     pub compared: usize,
-    /// Those that grew more than allowed, the farthest first.
-    pub failures: Vec<Move>,
-    /// Those that grew within the limit.
-    pub within: Vec<Move>,
-    /// Those that shrank.
-    pub shrunk: Vec<Move>,
+    /// The names that grew by more than is allowed, the largest growth first.
+    pub failures: Vec<NameChange>,
+    /// The names that grew within the limit.
+    pub within: Vec<NameChange>,
+    /// The names that shrank, the largest difference first.
+    pub shrunk: Vec<NameChange>,
 }
 
-/// Compares. Of several limits the widest counts for each name.
-pub fn gate(checked: &Run, baseline: &Run, limits: &[Limit]) -> Gate {
+/// Compares the peaks of two runs. The widest of several limits counts for each name.
+pub fn gate(checked: &Run, baseline: &Run, limits: &[Limit]) -> GateResult {
     let tensors_only = limits.is_empty();
-    let counts = |row: &&Row| !tensors_only || row.category.is_tensor();
+    let is_compared = |row: &&Row| !tensors_only || row.category.is_tensor();
     let split = |run: &Run, dimension| -> BTreeMap<String, u64> {
-        let rows: Vec<Row> = run.timeline.peak.rows.iter().filter(counts).copied().collect();
+        let rows: Vec<Row> = run.timeline.peak.rows.iter().filter(is_compared).copied().collect();
         split_by(&rows, run.scopes(), dimension, |row| row.usable_bytes)
     };
-    let mut gate = Gate::default();
+    let mut result = GateResult::default();
     if !tensors_only {
         let total = |run: &Run| [("live bytes".to_owned(), run.timeline.peak.live_bytes)].into();
-        gate.take("total", total(baseline), total(checked), limits);
+        result.compare("total", total(baseline), total(checked), limits);
     }
     for dimension in [Dimension::Category, Dimension::Phase, Dimension::Layer] {
-        gate.take(dimension.name(), split(baseline, dimension), split(checked, dimension), limits);
+        result.compare(dimension.name(), split(baseline, dimension), split(checked, dimension), limits);
     }
-    // The order is stable, so that categories stand before phases and these before layers among equals.
-    gate.failures.sort_by_key(|failure| std::cmp::Reverse(failure.difference()));
-    gate.shrunk.sort_by_key(Move::difference);
-    gate
+    // The sort is stable: among equal differences, categories come before phases and phases before layers.
+    result.failures.sort_by_key(|failure| std::cmp::Reverse(failure.difference()));
+    result.shrunk.sort_by_key(NameChange::difference);
+    result
 }
 
-impl Gate {
-    fn take(
+impl GateResult {
+    /// Compares the bytes of each name of one dimension.
+    fn compare(
         &mut self,
         dimension: &'static str,
         before: BTreeMap<String, u64>,
@@ -83,12 +84,12 @@ impl Gate {
             let before_bytes = before.get(name).copied().unwrap_or(0);
             let after_bytes = after.get(name).copied().unwrap_or(0);
             let allowed_bytes = limits.iter().map(|limit| limit.allows(before_bytes)).max().unwrap_or(0);
-            let moved = Move { dimension, name: name.clone(), before_bytes, after_bytes, allowed_bytes };
-            match moved.difference() {
+            let change = NameChange { dimension, name: name.clone(), before_bytes, after_bytes, allowed_bytes };
+            match change.difference() {
                 0 => {}
-                ..0 => self.shrunk.push(moved),
-                growth if growth > i128::from(allowed_bytes) => self.failures.push(moved),
-                _ => self.within.push(moved),
+                ..0 => self.shrunk.push(change),
+                growth if growth > i128::from(allowed_bytes) => self.failures.push(change),
+                _ => self.within.push(change),
             }
         }
     }
@@ -100,21 +101,21 @@ mod tests {
     use crate::model::fixture::tiny;
     use alloc_timeline::{Category, Timeline};
 
-    /// Adds bytes to the first row of a category.
+    /// A run with more bytes in the first row of a category.
     fn grown(category: Category, by: i64) -> Run {
         let mut timeline: Timeline = tiny();
         let row = timeline.peak.rows.iter_mut().find(|row| row.category == category).unwrap();
         row.usable_bytes = row.usable_bytes.checked_add_signed(by).unwrap();
         timeline.peak.live_bytes = timeline.peak.live_bytes.checked_add_signed(by).unwrap();
-        Run::new("grown".into(), timeline)
+        Run::new("grown", timeline)
     }
 
     fn base() -> Run {
-        Run::new("base".into(), tiny())
+        Run::new("base", tiny())
     }
 
-    fn names(moves: &[Move]) -> Vec<(&str, &str, i128)> {
-        moves.iter().map(|m| (m.dimension, m.name.as_str(), m.difference())).collect()
+    fn names(changes: &[NameChange]) -> Vec<(&str, &str, i128)> {
+        changes.iter().map(|change| (change.dimension, change.name.as_str(), change.difference())).collect()
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! How much growth is allowed.
 use std::str::FromStr;
 
+use alloc_timeline::size;
+
 use crate::model::exact;
 
 /// A number of bytes, or a share of what the baseline held under the same name.
@@ -37,23 +39,18 @@ impl FromStr for Limit {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong =
             || format!("'{text}' is no limit: write bytes (4096), bytes with a unit (64KiB, 1.5MiB) or per cent (1%)");
-        let number = |digits: &str| {
-            let digits = digits.trim();
-            let plain = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-            digits.parse::<f64>().ok().filter(|value| plain && value.is_finite()).ok_or_else(wrong)
-        };
         let text = text.trim();
         if let Some(percent) = text.strip_suffix('%') {
-            return Ok(Limit::Percent(number(percent)?));
+            let digits = percent.trim();
+            let plain = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+            let value = digits.parse::<f64>().ok().filter(|value| plain && value.is_finite());
+            return value.map(Limit::Percent).ok_or_else(wrong);
         }
-        for (unit, bytes) in [("KiB", 1u64 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)] {
-            if let Some(count) = text.strip_suffix(unit) {
-                let value = number(count)? * bytes as f64;
-                // Beyond 2^53 a float skips bytes; no peak is that large.
-                return if value < (1u64 << 53) as f64 { Ok(Limit::Bytes(value as u64)) } else { Err(wrong()) };
-            }
+        // A fraction without a unit is no fraction of a byte: its unit or its per cent sign is missing.
+        if text.contains('.') && text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return Err(wrong());
         }
-        text.parse().map(Limit::Bytes).map_err(|_| wrong())
+        size::parse(text).map(Limit::Bytes).map_err(|_| wrong())
     }
 }
 
@@ -67,8 +64,10 @@ mod tests {
         assert_eq!("64KiB".parse(), Ok(Limit::Bytes(65_536)));
         assert_eq!("1.5 MiB".parse(), Ok(Limit::Bytes(1_572_864)));
         assert_eq!("12B".parse(), Ok(Limit::Bytes(12)));
+        assert_eq!("1KB".parse(), Ok(Limit::Bytes(1_000)), "as in the environment");
+        assert_eq!("2 gib".parse(), Ok(Limit::Bytes(2 << 30)));
         assert_eq!("1%".parse(), Ok(Limit::Percent(1.0)));
-        for wrong in ["", "x", "-1", "1.5", "%", "inf%", "1e3KiB", "-2%", "1KB", "99999999999GiB"] {
+        for wrong in ["", "x", "-1", "1.5", "%", "inf%", "1e3KiB", "-2%", "1PB", "99999999999GiB"] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
     }

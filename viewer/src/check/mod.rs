@@ -1,8 +1,9 @@
-//! The gate for CI: did anything at the peak grow beyond what is allowed, and may the two runs be compared at all?
-mod comparable;
-mod gate;
+//! The gate for CI: whether anything at the peak grew beyond a limit, and whether two runs can be compared at all.
 mod limit;
+mod same_work;
 
-pub use comparable::{Mismatch, comparable};
-pub use gate::{Gate, Move, gate};
+mod gate;
+
+pub use gate::{GateResult, NameChange, gate};
 pub use limit::Limit;
+pub use same_work::{WorkMismatch, work_mismatches};

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The arguments of the command line.
 use std::path::PathBuf;
 
 use alloc_timeline::Dimension;
@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::analysis::Measure;
 use crate::check::Limit;
-use crate::view::Order;
+use crate::view::FlameOrder;
 
 /// Draws, compares, reports and checks the timelines that alloc-tracker writes.
 #[derive(Debug, Parser)]
@@ -59,38 +59,38 @@ pub(super) struct DrawArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) look: LookArgs,
+    pub(super) pictures: PictureArgs,
     /// Rows of the table of owners
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub(super) top: usize,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct LookArgs {
+pub(super) struct PictureArgs {
     /// What the bands of the timeline are split by
-    #[arg(long, value_name = "WHAT", default_value = "category")]
-    pub(super) by: By,
+    #[arg(long = "by", value_name = "WHAT", default_value = "category")]
+    pub(super) dimension: DimensionArg,
     /// In which order frames lie on each other, the lowest first
     #[arg(long, value_name = "ORDER", default_value = "phase,layer,op")]
-    pub(super) flame_order: Order,
+    pub(super) flame_order: FlameOrder,
 }
 
-/// [`Dimension`], as it is typed.
+/// A [`Dimension`] on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum By {
+pub(super) enum DimensionArg {
     Phase,
     Layer,
     Op,
     Category,
 }
 
-impl From<By> for Dimension {
-    fn from(by: By) -> Dimension {
-        match by {
-            By::Phase => Dimension::Phase,
-            By::Layer => Dimension::Layer,
-            By::Op => Dimension::Op,
-            By::Category => Dimension::Category,
+impl From<DimensionArg> for Dimension {
+    fn from(typed: DimensionArg) -> Dimension {
+        match typed {
+            DimensionArg::Phase => Dimension::Phase,
+            DimensionArg::Layer => Dimension::Layer,
+            DimensionArg::Op => Dimension::Op,
+            DimensionArg::Category => Dimension::Category,
         }
     }
 }
@@ -121,8 +121,8 @@ pub(super) struct StacksArgs {
     /// A timeline
     pub(super) file: PathBuf,
     /// Which bytes
-    #[arg(long, value_name = "WHAT", default_value = "peak")]
-    pub(super) of: Of,
+    #[arg(long = "of", value_name = "WHAT", default_value = "peak")]
+    pub(super) measure: MeasureArg,
     /// Print one JSON object and nothing else
     #[arg(long, conflicts_with = "folded")]
     pub(super) json: bool,
@@ -134,9 +134,9 @@ pub(super) struct StacksArgs {
     pub(super) top: usize,
 }
 
-/// [`Measure`], as it is typed.
+/// A [`Measure`] on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Of {
+pub(super) enum MeasureArg {
     /// Live at the peak
     Peak,
     /// Live at exit
@@ -147,13 +147,13 @@ pub(super) enum Of {
     Growth,
 }
 
-impl From<Of> for Measure {
-    fn from(of: Of) -> Measure {
-        match of {
-            Of::Peak => Measure::Peak,
-            Of::Leaks => Measure::Leaks,
-            Of::Allocated => Measure::Allocated,
-            Of::Growth => Measure::Growth,
+impl From<MeasureArg> for Measure {
+    fn from(typed: MeasureArg) -> Measure {
+        match typed {
+            MeasureArg::Peak => Measure::Peak,
+            MeasureArg::Leaks => Measure::Leaks,
+            MeasureArg::Allocated => Measure::Allocated,
+            MeasureArg::Growth => Measure::Growth,
         }
     }
 }
@@ -194,7 +194,7 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "HTML", default_value = "report.html")]
     pub(super) output: PathBuf,
     #[command(flatten)]
-    pub(super) look: LookArgs,
+    pub(super) pictures: PictureArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -222,18 +222,18 @@ pub(super) struct ExportArgs {
     pub(super) file: PathBuf,
     /// folded: the peak's stacks; csv: the series; massif: for ms_print
     #[arg(long, short)]
-    pub(super) format: Format,
+    pub(super) format: ExportFormat,
     /// The file to write; standard output without it
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
     /// For folded: in which order frames lie on each other
     #[arg(long, value_name = "ORDER", default_value = "phase,layer,op")]
-    pub(super) flame_order: Order,
+    pub(super) flame_order: FlameOrder,
 }
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ExportFormat {
     Folded,
     Csv,
     Massif,

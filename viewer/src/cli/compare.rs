@@ -6,24 +6,25 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::analysis::{Comparison, Line, Peak, compare, summarise};
+use crate::analysis::{Comparison, ComparisonRow, Peak, compare, summarise};
 use crate::cli::args::{CompareArgs, DiffArgs};
-use crate::cli::{Outcome, output};
+use crate::cli::outcome::Outcome;
+use crate::cli::output;
 use crate::load::load_all;
 use crate::model::Run;
 use crate::view::{compare_text, verdicts};
 
-/// What `--json` prints. The field names are a contract.
+/// The object that `--json` prints. The field names never change.
 #[derive(Serialize)]
-struct Answer {
-    files: Vec<FileAnswer>,
+struct CompareJson {
+    files: Vec<ComparedFile>,
     differences: Differences,
-    /// The sentences that stand on top of the tables.
+    /// The sentences above the tables.
     verdicts: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct FileAnswer {
+struct ComparedFile {
     file: String,
     label: String,
     model: Option<Value>,
@@ -33,7 +34,7 @@ struct FileAnswer {
     rss_peak_bytes: Option<u64>,
 }
 
-/// For each name what each file holds more than the first, in the order of the files: the first is always 0.
+/// For each name, by how many bytes each file differs from the first one. The first number is always 0.
 #[derive(Serialize)]
 struct Differences {
     live_bytes: Vec<i128>,
@@ -56,7 +57,7 @@ fn answer(runs: &[Run], json: bool, only_changed: bool, top: usize) -> Result<Ou
     if !json {
         return Ok(Outcome::Fine(compare_text(&comparison, only_changed, top)));
     }
-    let file = |run: &Run| FileAnswer {
+    let file = |run: &Run| ComparedFile {
         file: run.path.display().to_string(),
         label: run.label.clone(),
         model: run.timeline.run.get("model").cloned(),
@@ -66,10 +67,10 @@ fn answer(runs: &[Run], json: bool, only_changed: bool, top: usize) -> Result<Ou
         rss_peak_bytes: run.rss_peak(),
     };
     let by = |dimension| differences(&comparison, dimension, only_changed);
-    let answer = Answer {
+    let answer = CompareJson {
         files: runs.iter().map(file).collect(),
         differences: Differences {
-            live_bytes: row(&comparison.totals),
+            live_bytes: row_differences(&comparison.totals),
             by_phase: by(Dimension::Phase),
             by_layer: by(Dimension::Layer),
             by_op: by(Dimension::Op),
@@ -81,10 +82,10 @@ fn answer(runs: &[Run], json: bool, only_changed: bool, top: usize) -> Result<Ou
 }
 
 fn differences(comparison: &Comparison<'_>, dimension: Dimension, only_changed: bool) -> BTreeMap<String, Vec<i128>> {
-    let lines = comparison.by(dimension).iter().filter(|line| !only_changed || !line.is_even());
-    lines.map(|line| (line.name.clone(), row(line))).collect()
+    let rows = comparison.rows_by(dimension).iter().filter(|row| !only_changed || !row.is_unchanged());
+    rows.map(|row| (row.name.clone(), row_differences(row))).collect()
 }
 
-fn row(line: &Line) -> Vec<i128> {
-    (0..line.bytes.len()).map(|index| line.difference(index)).collect()
+fn row_differences(row: &ComparisonRow) -> Vec<i128> {
+    (0..row.bytes.len()).map(|index| row.difference(index)).collect()
 }

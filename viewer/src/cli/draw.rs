@@ -1,22 +1,46 @@
-//! `viewer FILE...`: the two pictures of each file, and the text chart with the table of owners.
+//! `viewer FILE...`: the pictures of each file, and its chart and its table of owners as text.
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use crate::cli::args::DrawArgs;
-use crate::cli::{Outcome, output};
-use crate::load::{beside, load_all};
-use crate::view::{chart, flame, growing_lines, stacks_flame, timeline_svg, top_table};
+use crate::cli::outcome::Outcome;
+use crate::cli::output;
+use crate::load::load_all;
+use crate::model::Run;
+use crate::view::{chart, flamegraph, growth_paragraph, stacks_flamegraph, timeline_svg, top_table};
+
+/// The paths of the pictures of one run. The third picture is drawn only where there are stacks.
+struct Pictures {
+    timeline: PathBuf,
+    flame: PathBuf,
+    stacks: PathBuf,
+}
+
+impl Pictures {
+    fn new(run: &Run, folder: Option<&Path>) -> Pictures {
+        let path = |suffix: &str| output::beside(&run.path, folder, suffix);
+        Pictures { timeline: path("timeline.svg"), flame: path("flame.svg"), stacks: path("stacks.svg") }
+    }
+}
 
 pub(super) fn run(args: &DrawArgs) -> Result<Outcome> {
     let runs = load_all(&args.files)?;
-    let pictures = |path: &Path| {
-        ["timeline.svg", "flame.svg", "stacks.svg"].map(|suffix| beside(path, args.out.as_deref(), suffix))
-    };
-    // Two inputs of one name into one folder would leave only the second's pictures.
+    refuse_to_overwrite(&runs, args.out.as_deref())?;
+    if let Some(folder) = &args.out {
+        output::create_folder(folder)?;
+    }
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    let texts: Vec<String> = runs.iter().map(|run| draw(run, args, &inputs)).collect::<Result<_>>()?;
+    Ok(Outcome::Fine(texts.join("\n")))
+}
+
+/// Two runs of one name would be drawn into the same files of one folder, and only the second would remain.
+fn refuse_to_overwrite(runs: &[Run], folder: Option<&Path>) -> Result<()> {
     let mut planned: Vec<(PathBuf, &Path)> = Vec::new();
-    for run in &runs {
-        for picture in pictures(&run.path) {
+    for run in runs {
+        let pictures = Pictures::new(run, folder);
+        for picture in [pictures.timeline, pictures.flame, pictures.stacks] {
             if let Some((_, other)) = planned.iter().find(|(path, _)| *path == picture) {
                 let (other, this) = (other.display(), run.path.display());
                 bail!(
@@ -27,27 +51,24 @@ pub(super) fn run(args: &DrawArgs) -> Result<Outcome> {
             planned.push((picture, &run.path));
         }
     }
-    if let Some(folder) = &args.out {
-        output::folder(folder)?;
+    Ok(())
+}
+
+/// Writes the pictures of one run and returns its text.
+fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
+    let pictures = Pictures::new(run, args.out.as_deref());
+    let dimension = args.pictures.dimension.into();
+    output::write(&pictures.timeline, &timeline_svg(run, dimension), inputs)?;
+    output::write(&pictures.flame, &flamegraph(run, args.pictures.flame_order)?, inputs)?;
+    let terminal = output::terminal();
+    let mut text = chart(run, dimension, terminal);
+    text.push('\n');
+    text.push_str(&top_table(run, args.top, terminal));
+    text.push_str(&growth_paragraph(run));
+    text.push_str(&format!("wrote {}\nwrote {}\n", pictures.timeline.display(), pictures.flame.display()));
+    if let Some(picture) = stacks_flamegraph(run)? {
+        output::write(&pictures.stacks, &picture, inputs)?;
+        text.push_str(&format!("wrote {}\n", pictures.stacks.display()));
     }
-    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    let dimension = args.look.by.into();
-    let mut text = String::new();
-    for run in &runs {
-        let [timeline_path, flame_path, stacks_path] = pictures(&run.path);
-        output::write(&timeline_path, &timeline_svg(run, dimension), &inputs)?;
-        output::write(&flame_path, &flame(run, args.look.flame_order)?, &inputs)?;
-        text.push_str(&chart(run, dimension, output::terminal()));
-        text.push('\n');
-        text.push_str(&top_table(run, args.top, output::terminal()));
-        text.push_str(&growing_lines(run));
-        text.push_str(&format!("wrote {}\nwrote {}\n", timeline_path.display(), flame_path.display()));
-        if let Some(picture) = stacks_flame(run)? {
-            output::write(&stacks_path, &picture, &inputs)?;
-            text.push_str(&format!("wrote {}\n", stacks_path.display()));
-        }
-        text.push('\n');
-    }
-    text.pop();
-    Ok(Outcome::Fine(text))
+    Ok(text)
 }

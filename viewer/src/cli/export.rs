@@ -1,18 +1,19 @@
 //! `viewer export FILE --format folded|csv|massif [-o OUT]`.
 use anyhow::Result;
 
-use crate::cli::args::{ExportArgs, Format};
-use crate::cli::{Outcome, output};
+use crate::cli::args::{ExportArgs, ExportFormat};
+use crate::cli::outcome::Outcome;
+use crate::cli::output;
 use crate::export::{csv, massif};
 use crate::load::load;
-use crate::view::folded;
+use crate::view::folded_peak;
 
 pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
     let text = match args.format {
-        Format::Folded => folded(&run.timeline, args.flame_order).into_iter().map(|line| line + "\n").collect(),
-        Format::Csv => csv(&run.timeline),
-        Format::Massif => massif(&run),
+        ExportFormat::Folded => output::lines(folded_peak(&run.timeline, args.flame_order)),
+        ExportFormat::Csv => csv(&run.timeline),
+        ExportFormat::Massif => massif(&run),
     };
     let Some(path) = &args.output else { return Ok(Outcome::Fine(text)) };
     output::write(path, &text, &[&args.file])?;

@@ -1,14 +1,15 @@
-//! Everything that leaves the tool: standard output and files.
-use std::fs;
+//! What the tool writes: standard output and files.
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::model::name_of;
 use crate::view::Terminal;
 
-/// Prints `text`. A reader that has seen enough (`| head`) is no error.
-pub(super) fn say(text: &str) -> Result<()> {
+/// Prints `text`. It is no error when the reader has closed the pipe, as `head` does.
+pub(super) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -18,6 +19,11 @@ pub(super) fn say(text: &str) -> Result<()> {
     }
 }
 
+/// Each line with its line end.
+pub(super) fn lines(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
 /// One JSON object as text.
 pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     let mut text = serde_json::to_string_pretty(value).context("the answer cannot be written as JSON")?;
@@ -25,26 +31,30 @@ pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     Ok(text)
 }
 
-/// Writes a file, so that there is the whole of it or none. It never replaces one of `inputs`.
+/// Writes a file whole or not at all. It never replaces one of `inputs`.
 pub(super) fn write(path: &Path, text: &str, inputs: &[&Path]) -> Result<()> {
     refuse_inputs(path, inputs)?;
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".{}.partial", std::process::id()));
-    let partial = Path::new(&partial);
     let written = if path.is_dir() {
         Err(io::Error::from(ErrorKind::IsADirectory))
     } else if is_special(path) {
-        // A pipe or a device is written to, not replaced.
+        // A pipe or a device takes the text; a file in its place would be wrong.
         fs::write(path, text)
     } else {
-        fs::write(partial, text).and_then(|()| fs::rename(partial, path)).inspect_err(|_| {
-            // The first error is the one to report.
-            let _ = fs::remove_file(partial);
-        })
+        write_and_rename(path, text)
     };
     written.with_context(|| {
         format!("{}: cannot be written; choose another place, or make room or the folder writable", path.display())
     })
+}
+
+/// Writes a new file beside `path` and renames it. The new file is removed when anything fails.
+fn write_and_rename(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // `tempfile_in` would create a file that only its owner may read.
+    let mut file = tempfile::Builder::new().make_in(folder, |partial| File::create_new(partial))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// Refuses to write over a file that was read.
@@ -56,8 +66,17 @@ pub(super) fn refuse_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the folder that outputs go to.
-pub(super) fn folder(path: &Path) -> Result<()> {
+/// The path of a file called `NAME.suffix`, in the folder of `input` or in another one.
+pub(super) fn beside(input: &Path, folder: Option<&Path>, suffix: &str) -> PathBuf {
+    let file = format!("{}.{suffix}", name_of(input));
+    match folder {
+        Some(folder) => folder.join(file),
+        None => input.with_file_name(file),
+    }
+}
+
+/// Creates the folder for the outputs.
+pub(super) fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path)
         .with_context(|| format!("{}: no such folder, and it cannot be made; choose another --out", path.display()))
 }
@@ -66,11 +85,23 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// What the terminal can do: 80 columns without colours when the output goes elsewhere.
+/// The abilities of the terminal: 80 columns without colours when standard output is no terminal.
 pub(super) fn terminal() -> Terminal {
     if !io::stdout().is_terminal() {
         return Terminal { width: 80, colours: false };
     }
     let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
     Terminal { width, colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_lie_beside_the_input_unless_told_otherwise() {
+        let input = Path::new("demo/resnet18-train.timeline.json");
+        assert_eq!(beside(input, None, "flame.svg"), Path::new("demo/resnet18-train.flame.svg"));
+        assert_eq!(beside(input, Some(Path::new("out")), "timeline.svg"), Path::new("out/resnet18-train.timeline.svg"));
+    }
 }

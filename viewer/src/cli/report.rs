@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::cli::args::ReportArgs;
-use crate::cli::{Outcome, output};
+use crate::cli::outcome::Outcome;
+use crate::cli::output;
 use crate::load::load_all;
-use crate::view::report::report;
+use crate::view::report;
 
 pub(super) fn run(args: &ReportArgs) -> Result<Outcome> {
     let runs = load_all(&args.files)?;
-    let page = report(&runs, args.look.by.into(), args.look.flame_order)?;
+    let page = report(&runs, args.pictures.dimension.into(), args.pictures.flame_order)?;
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     output::write(&args.output, &page, &inputs)?;
     Ok(Outcome::Fine(format!("wrote {}\n", args.output.display())))

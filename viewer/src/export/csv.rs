@@ -1,12 +1,15 @@
-//! The series as a long table: `time_ns,dimension,name,bytes`, one row per instant, dimension and name.
+//! The series as a table with the columns `time_ns,dimension,name,bytes`: one row for each instant, dimension and name.
 //!
-//! `dimension` is `phase`, `layer`, `op` or `category` (the rows of one instant sum to its live bytes; rows of 0 bytes
-//! are left out), `total` (`live`, `requested`, `high`) or `probe` (what a probe read; failed readings are left out).
+//! | `dimension` | rows |
+//! |---|---|
+//! | `phase`, `layer`, `op`, `category` | the live bytes of one name. Those of one instant sum to its live bytes; 0 is left out |
+//! | `total` | `live`, `requested` and `high`, the most live bytes since the instant before |
+//! | `probe` | what a probe read. Failed readings are left out |
 use std::fmt::Write;
 
 use alloc_timeline::{Dimension, Timeline};
 
-/// The table, header first.
+/// The table, with its header.
 pub fn csv(timeline: &Timeline) -> String {
     let series = &timeline.series;
     let mut out = String::from("time_ns,dimension,name,bytes\n");
@@ -32,7 +35,7 @@ pub fn csv(timeline: &Timeline) -> String {
     out
 }
 
-/// A field as RFC 4180 wants it.
+/// A field, quoted by the rules of RFC 4180.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

@@ -1,44 +1,45 @@
-//! massif.out, which ms_print and massif-visualizer read.
+//! The format massif.out, which ms_print and massif-visualizer read.
 //!
-//! massif's two numbers are ours: `mem_heap_B` is what was requested, `mem_heap_extra_B` what the allocator set aside
-//! beyond it. The peak and the marks that kept their table are detailed snapshots with a tree phase - layer - operator -
-//! category in requested bytes, as massif's own trees are; all others are empty ones. Thousands of samples make a
-//! table that nobody reads, so at most [`MOST_SNAPSHOTS`] are written, the highest of each span.
+//! `mem_heap_B` is the number of requested bytes, and `mem_heap_extra_B` is what the allocator set aside beyond them. The
+//! peak and the marks with a snapshot become detailed snapshots. Their tree goes from phase to layer, operator and
+//! category, in requested bytes as in massif's own trees. All other snapshots are empty ones, without a tree. Nobody reads
+//! thousands of samples, so at most [`MOST_SAMPLES`] are written: the highest one of each span of time.
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use alloc_timeline::{Dimension, NONE, Snapshot, Timeline};
 
-use crate::model::Run;
+use crate::model::{Run, scope_of};
 
-/// The most snapshots without a tree.
-pub const MOST_SNAPSHOTS: usize = 200;
+/// The largest number of samples that are written.
+const MOST_SAMPLES: usize = 200;
 
-/// One snapshot on its way out.
-struct Point<'a> {
+/// One snapshot of the file.
+struct MassifSnapshot<'a> {
     time_ns: u64,
     requested: u64,
     live: u64,
+    /// The rows of the tree, when the snapshot has one.
     tree: Option<&'a Snapshot>,
 }
 
-/// A node of the tree: its own bytes are the sum of its children's.
+/// A node of the tree. Its bytes are the sum of its children's bytes.
 #[derive(Default)]
 struct Node {
     bytes: u64,
     children: BTreeMap<String, Node>,
 }
 
-/// The file's text.
+/// The text of the file.
 pub fn massif(run: &Run) -> String {
     let timeline = &run.timeline;
     let mut out = String::new();
     let command = run.fact("command").unwrap_or_else(|| run.title());
     // Writing into a String cannot fail, here and below.
     let _ = write!(out, "desc: {}\ncmd: {}\ntime_unit: ms\n", line(&run.title()), line(&command));
-    for (number, point) in points(timeline).iter().enumerate() {
-        let extra = point.live.saturating_sub(point.requested);
-        let kind = match point.tree {
+    for (number, snapshot) in snapshots(timeline).iter().enumerate() {
+        let extra = snapshot.live.saturating_sub(snapshot.requested);
+        let kind = match snapshot.tree {
             None => "empty",
             Some(tree) if std::ptr::eq(tree, &timeline.peak) => "peak",
             Some(_) => "detailed",
@@ -47,47 +48,48 @@ pub fn massif(run: &Run) -> String {
             out,
             "#-----------\nsnapshot={number}\n#-----------\ntime={}\nmem_heap_B={}\nmem_heap_extra_B={extra}\n\
              mem_stacks_B=0\nheap_tree={kind}\n",
-            point.time_ns / 1_000_000,
-            point.requested,
+            snapshot.time_ns / 1_000_000,
+            snapshot.requested,
         );
-        if let Some(snapshot) = point.tree {
-            write_node(&mut out, "(all blocks by phase, layer, operator and category)", &tree(timeline, snapshot), 0);
+        if let Some(rows) = snapshot.tree {
+            write_node(&mut out, "(all blocks by phase, layer, operator and category)", &tree(timeline, rows), 0);
         }
     }
     out
 }
 
-fn points(timeline: &Timeline) -> Vec<Point<'_>> {
+/// The samples that are written, and the exactly known snapshots, in the order of time.
+fn snapshots(timeline: &Timeline) -> Vec<MassifSnapshot<'_>> {
     let series = &timeline.series;
     let count = series.time_ns.len();
-    let group = count.div_ceil(MOST_SNAPSHOTS).max(1);
+    let group = count.div_ceil(MOST_SAMPLES).max(1);
     let indices: Vec<usize> = (0..count).collect();
-    let mut points: Vec<Point<'_>> = indices
+    let mut snapshots: Vec<MassifSnapshot<'_>> = indices
         .chunks(group)
         .filter_map(|group| group.iter().copied().max_by_key(|index| series.live_bytes[*index]))
-        .map(|index| Point {
+        .map(|index| MassifSnapshot {
             time_ns: series.time_ns[index],
             requested: series.requested_bytes[index],
             live: series.live_bytes[index],
             tree: None,
         })
         .collect();
-    let snapshots = timeline.marks.iter().filter_map(|mark| mark.snapshot.as_ref()).chain([&timeline.peak]);
-    points.extend(snapshots.map(|snapshot| Point {
+    let exact = timeline.marks.iter().filter_map(|mark| mark.snapshot.as_ref()).chain([&timeline.peak]);
+    snapshots.extend(exact.map(|snapshot| MassifSnapshot {
         time_ns: snapshot.time_ns,
         requested: snapshot.requested_bytes,
         live: snapshot.live_bytes,
         tree: Some(snapshot),
     }));
-    points.sort_by_key(|point| point.time_ns);
-    points
+    snapshots.sort_by_key(|snapshot| snapshot.time_ns);
+    snapshots
 }
 
+/// The requested bytes of `snapshot` as a tree.
 fn tree(timeline: &Timeline, snapshot: &Snapshot) -> Node {
-    let nobody = alloc_timeline::Scope::default();
     let mut root = Node::default();
     for row in &snapshot.rows {
-        let scope = timeline.scopes.get(row.scope as usize).unwrap_or(&nobody);
+        let scope = scope_of(&timeline.scopes, row.scope);
         let mut node = &mut root;
         node.bytes = node.bytes.saturating_add(row.requested_bytes);
         for dimension in Dimension::ALL {
@@ -100,7 +102,7 @@ fn tree(timeline: &Timeline, snapshot: &Snapshot) -> Node {
     root
 }
 
-/// One line for the node, its children deeper, biggest first. massif-visualizer wants an address before the name.
+/// One line for the node, then its children, the biggest first. massif-visualizer needs an address in front of the name.
 fn write_node(out: &mut String, name: &str, node: &Node, depth: usize) {
     let address = if depth == 0 { "" } else { "0x0: " };
     let _ = writeln!(out, "{}n{}: {} {address}{}", " ".repeat(depth), node.children.len(), node.bytes, line(name));
@@ -111,7 +113,7 @@ fn write_node(out: &mut String, name: &str, node: &Node, depth: usize) {
     }
 }
 
-/// Text for one line: `#` begins a comment anywhere in this format, so it becomes a number sign.
+/// Text for one line. `#` begins a comment anywhere in this format, so a number sign takes its place.
 fn line(text: &str) -> String {
     text.chars()
         .map(|c| {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_peak_is_a_tree_whose_parts_sum_to_it() {
-        let text = massif(&Run::new("x".into(), tiny()));
+        let text = massif(&Run::new("x", tiny()));
         assert!(text.contains("time=4\nmem_heap_B=15000\nmem_heap_extra_B=1000\nmem_stacks_B=0\nheap_tree=peak\n"));
         // Four phases: (no phase), init, forward, backward. 9,600 = 15/16 of 8,192 + 2,048.
         assert!(text.contains("n4: 15000 (all blocks"), "{text}");

@@ -1,5 +1,5 @@
-//! A timeline in the formats of other tools. Each is a function from a run to text; where a reader that nobody here
-//! wrote exists, a test asks it.
+//! A timeline in the formats of other tools. Each format is a function from a run to text. Where another tool can read the
+//! format, a test asks that tool.
 mod csv;
 mod massif;
 

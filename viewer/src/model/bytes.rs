@@ -1,20 +1,21 @@
-//! How byte counts are written: exactly with separators, or rounded with a binary unit.
+//! How byte counts are written: exact with separators, or rounded with a binary unit.
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// A binary unit, as axes and column heads use it.
+/// The unit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// `MiB`.
+    /// Its name, for example `MiB`.
     pub name: &'static str,
-    /// How many bytes it is.
+    /// The number of bytes in one unit.
     pub bytes: u64,
 }
 
 impl Unit {
-    /// The unit in which an axis up to `most` bytes reads best. GiB starts late, so that most axes agree on MiB.
+    /// The unit in which an axis up to `most` bytes reads best. GiB begins only at 8 GiB, so that most pictures agree on
+    /// MiB.
     pub fn for_axis(most: u64) -> Unit {
         match most {
             0..10_240 => Unit { name: "B", bytes: 1 },
@@ -30,38 +31,37 @@ pub fn exact(bytes: u64) -> String {
     separated(&bytes.to_string())
 }
 
-/// The exact difference, always with a sign unless it is 0: `+4,096`, `-12`, `0`.
+/// The exact difference, with a sign unless it is 0: `+4,096`, `-12`, `0`.
 pub fn exact_change(bytes: i128) -> String {
-    let sign = match bytes {
-        0 => "",
-        1.. => "+",
-        _ => "-",
-    };
-    format!("{sign}{}", separated(&bytes.unsigned_abs().to_string()))
+    format!("{}{}", sign(bytes), separated(&bytes.unsigned_abs().to_string()))
 }
 
-/// Rounded for reading: `1,304.7 MiB`, `12.3 KiB`, `512 B`. One decimal everywhere; MiB also where GiB would do, so
-/// that numbers in one table can be compared at a glance.
+/// A rounded size: `1,304.7 MiB`, `12.3 KiB`, `512 B`. MiB is the largest unit, so that the numbers of one table can be
+/// compared at a glance.
 pub fn size(bytes: u64) -> String {
     if bytes < KIB {
         return format!("{bytes} B");
     }
-    // What would round up to 1,024.0 KiB is 1.0 MiB.
+    // A size that would round up to 1,024.0 KiB is written as 1.0 MiB.
     let (unit, name) = if bytes < MIB - KIB / 20 { (KIB, "KiB") } else { (MIB, "MiB") };
     format!("{} {name}", decimal(bytes as f64 / unit as f64))
 }
 
 /// A rounded difference with its sign: `+486.1 MiB`, `-4.0 KiB`, `0 B`.
 pub fn change(bytes: i128) -> String {
-    let sign = match bytes {
+    format!("{}{}", sign(bytes), size(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
+}
+
+/// The sign in front of a difference.
+fn sign(bytes: i128) -> &'static str {
+    match bytes {
         0 => "",
         1.. => "+",
         _ => "-",
-    };
-    format!("{sign}{}", size(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
+    }
 }
 
-/// `part` of `whole` in per cent with one decimal: `61.3 %`. A part that is there but would round to 0.0 is `<0.1 %`.
+/// `part` of `whole` in per cent with one decimal: `61.3 %`. A part above 0 that would round to 0.0 is `<0.1 %`.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -70,7 +70,7 @@ pub fn share(part: u64, whole: u64) -> String {
     if part > 0 && percent < 0.05 { "<0.1 %".to_owned() } else { format!("{percent:.1} %") }
 }
 
-/// One decimal, with separators before the point.
+/// `value` with one decimal, and with separators in front of the decimal point.
 fn decimal(value: f64) -> String {
     let text = format!("{value:.1}");
     match text.split_once('.') {

@@ -1,7 +1,7 @@
 //! A run small enough to check by hand, for the unit tests.
 use alloc_timeline::{
-    Assembler, Book, BookLine, Category, Dimension, Ending, FORMAT_VERSION, HighWater, Lane, Record, Row, Sample,
-    Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Assembler, Book, BookLine, Category, Dimension, Ending, FORMAT_VERSION, HighWater, OutsideFigure, Record, Row,
+    Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn scope(phase: &str, layer: &str, op: &str) -> Record {
 }
 
 fn row(scope: u32, category: Category, usable_bytes: u64) -> Row {
-    // A sixteenth of every block is padding, so that requested and usable differ.
+    // A sixteenth of every block is padding, so that requested and usable bytes differ.
     Row { scope, category, usable_bytes, requested_bytes: usable_bytes / 16 * 15, blocks: 1 }
 }
 
@@ -24,8 +24,8 @@ fn snapshot(time_ns: u64, rows: Vec<Row>) -> Snapshot {
     }
 }
 
-/// One training step of a net with one convolution and one norm. 16,000 bytes at the peak: 4,096 parameter, 10,240
-/// activation (conv1 8,192, layer1.0.bn1 2,048), 1,024 gradient, 512 runtime, 128 other (owned by nobody).
+/// One training step of a net with one convolution and one norm. The peak holds 16,000 bytes: 4,096 parameter, 10,240
+/// activation (conv1 8,192, layer1.0.bn1 2,048), 1,024 gradient, 512 runtime, and 128 other without an owner.
 pub(crate) fn tiny() -> Timeline {
     use Category::{Activation, Gradient, Other, Parameter, Runtime};
     let peak = snapshot(
@@ -89,7 +89,7 @@ pub(crate) fn tiny() -> Timeline {
         end_requested_bytes: None,
     }));
     let at_exit = snapshot(6_000_000, vec![row(0, Runtime, 512), row(1, Parameter, 4096)]);
-    let lane = |name: &str, peak, at_peak, source: &str| Lane {
+    let lane = |name: &str, peak, at_peak, source: &str| OutsideFigure {
         name: name.into(),
         peak_bytes: peak,
         at_peak_bytes: at_peak,
@@ -126,7 +126,7 @@ pub(crate) fn tiny() -> Timeline {
                 .map(|(name, bytes)| BookLine { name: name.into(), bytes })
                 .into(),
         }),
-        Record::Lanes(vec![
+        Record::OutsideFigures(vec![
             lane("rss", Some(20_096), Some(20_000), "/proc/self/statm"),
             lane("gpu", None, None, "no NVIDIA driver on this machine"),
         ]),

@@ -1,14 +1,16 @@
-//! What the rest of the viewer works with: a run with its name, owners with their bytes, and how numbers are written.
+//! The data that the rest of the viewer works with: a run and its names, and how numbers are written.
 mod bytes;
-#[cfg(test)]
-pub(crate) mod fixture;
-mod parts;
-mod run;
+mod scope;
 mod short;
 mod time;
 
+mod run;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
 pub use bytes::{Unit, change, exact, exact_change, share, size};
-pub use parts::{Parts, parts};
 pub use run::{Run, name_of, text_of};
+pub use scope::{ScopeNames, scope_of};
 pub use short::shortened;
 pub use time::{date, time};

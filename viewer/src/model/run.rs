@@ -1,37 +1,37 @@
-//! One run: its timeline, what it is called, and what it says of itself.
+//! One run: its timeline, its names, and the facts that the program recorded about itself.
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::{Dimension, Ending, Lane, Scope, Timeline};
+use alloc_timeline::{Dimension, Ending, OutsideFigure, Scope, Timeline};
 use serde_json::Value;
 
-use crate::model::{Parts, parts};
-
-/// A timeline that was read, with the names that the user knows it by.
+/// A timeline with the names by which the user knows it.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Where it was read.
+    /// The file that it was read from.
     pub path: PathBuf,
     /// Its file name without `.timeline.json`.
     pub name: String,
-    /// What tables and legends call it; unlike the name of any other run on the same screen.
+    /// The name in tables and legends. No other run on the same screen has the same label.
     pub label: String,
-    /// What was recorded.
+    /// The recorded data.
     pub timeline: Timeline,
 }
 
 impl Run {
-    /// A run read at `path`.
-    pub fn new(path: PathBuf, timeline: Timeline) -> Run {
+    /// A run that was read from `path`. Its label is its name until somebody gives it another one.
+    pub fn new(path: impl Into<PathBuf>, timeline: Timeline) -> Run {
+        let path = path.into();
         let name = name_of(&path);
         Run { path, label: name.clone(), name, timeline }
     }
 
-    /// What the program said of itself under `key`, as text.
+    /// The fact that the program recorded under `key`, as text.
     pub fn fact(&self, key: &str) -> Option<String> {
         self.timeline.run.get(key).map(text_of)
     }
 
-    /// One line that says what ran: `mobilenet_v1, train, batch 8`. The file's name where the run does not say.
+    /// One line that says what ran: `mobilenet_v1, train, batch 8`. It begins with the file's name where neither model
+    /// nor mode was recorded.
     pub fn title(&self) -> String {
         let mut title: Vec<String> = ["model", "mode"].iter().filter_map(|key| self.fact(key)).collect();
         if title.is_empty() {
@@ -47,17 +47,19 @@ impl Run {
         &self.timeline.scopes
     }
 
-    /// Who owned the peak, in one dimension.
-    pub fn peak_by(&self, dimension: Dimension) -> Parts {
-        parts(&self.timeline.peak, &self.timeline.scopes, dimension)
+    /// The names of one dimension with their bytes at the peak: the biggest first, equal ones in the order of their names.
+    pub fn peak_by(&self, dimension: Dimension) -> Vec<(String, u64)> {
+        let mut parts: Vec<_> = self.timeline.peak.by(self.scopes(), dimension).into_iter().collect();
+        parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        parts
     }
 
-    /// The lane of that name.
-    pub fn lane(&self, name: &str) -> Option<&Lane> {
+    /// The lane with this name: one figure from outside the tracker.
+    pub fn lane(&self, name: &str) -> Option<&OutsideFigure> {
         self.timeline.lanes.iter().find(|lane| lane.name == name)
     }
 
-    /// The most bytes that were resident.
+    /// The most bytes that were resident; absent when no probe could read them.
     pub fn rss_peak(&self) -> Option<u64> {
         self.lane("rss").and_then(|lane| lane.peak_bytes)
     }
@@ -71,6 +73,7 @@ impl Run {
             Ending::Interrupted => "interrupted by the user",
             Ending::Dumped => "a copy, written while the process went on",
             Ending::Recovered => "recovered from the log of a process that did not finish",
+            _ => "ended in a way that this viewer does not know",
         }
     }
 }
@@ -83,7 +86,7 @@ pub fn name_of(path: &Path) -> String {
     if name.is_empty() { file.into_owned() } else { name.to_owned() }
 }
 
-/// A value as a person would write it: text without quotes, lists (a command line) with blanks between.
+/// A value as a person would write it: text has no quotes, and blanks separate the items of a list (a command line).
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_title_says_what_ran_or_names_the_file() {
-        let mut run = Run::new("x.timeline.json".into(), tiny());
+        let mut run = Run::new("x.timeline.json", tiny());
         assert_eq!(run.title(), "lenet, train, batch 8, 28x28");
         run.timeline.run.clear();
         assert_eq!(run.title(), "x");
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn parts_are_sorted_and_sum_to_the_peak() {
-        let run = Run::new("x".into(), tiny());
+        let run = Run::new("x", tiny());
         for dimension in Dimension::ALL {
             let parts = run.peak_by(dimension);
             assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), run.timeline.peak.live_bytes);

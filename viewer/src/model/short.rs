@@ -1,6 +1,7 @@
-//! Names cut to the room there is.
+//! Long names cut to the width of a column.
 
-/// `name` with its middle left out when it is longer than `most` characters: the ends of a layer path say the most.
+/// `name` without its middle when it is longer than `most` characters. The ends stay, because they tell the most about a
+/// layer path.
 pub fn shortened(name: &str, most: usize) -> String {
     let count = name.chars().count();
     if count <= most || most < 5 {
@@ -17,7 +18,7 @@ mod tests {
     use super::shortened;
 
     #[test]
-    fn the_middle_goes_first() {
+    fn the_middle_is_left_out() {
         assert_eq!(shortened("layer1.0.conv1", 20), "layer1.0.conv1");
         assert_eq!(shortened("encoder.layers.11.attention.out", 15), "encode\u{2026}tion.out");
         assert_eq!(shortened("encoder.layers.11.attention.out", 15).chars().count(), 15);

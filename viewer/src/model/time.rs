@@ -1,6 +1,6 @@
-//! How instants and durations are written.
+//! How dates and durations are written.
 
-/// `ns` in the unit that keeps it short: `850 ns`, `12.3 ms`, `4.57 s`, `2 min 05 s`.
+/// Nanoseconds in the unit that keeps the text short: `850 ns`, `12.3 ms`, `4.57 s`, `2 min 05 s`.
 pub fn time(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     match ns {

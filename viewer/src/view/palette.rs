@@ -1,16 +1,16 @@
-//! Which colour stands for what. A category has the same colour in every picture, and so has each well-known phase.
+//! The colours of names. A category has the same colour in every picture, and so has each well-known phase.
 //!
-//! The colours are told apart with the common kinds of colour blindness (Okabe and Ito's set, extended by greys and
-//! one indigo); in a stack, thin light lines between the bands help as well.
+//! People with the common kinds of colour blindness can tell the colours apart: they are Okabe and Ito's set, with greys
+//! and an indigo in addition. Thin light lines between the bands of a stack help as well.
 use std::fmt;
 
 use alloc_timeline::{Dimension, NONE};
 
 use crate::analysis::REST;
 
-/// A colour.
+/// A colour: red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rgb(pub u8, pub u8, pub u8);
+pub(super) struct Rgb(pub(super) u8, pub(super) u8, pub(super) u8);
 
 impl fmt::Display for Rgb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,7 +30,7 @@ const MID_GREY: Rgb = Rgb(128, 132, 138);
 const LIGHT_GREY: Rgb = Rgb(184, 188, 194);
 const SAND: Rgb = Rgb(216, 206, 188);
 
-/// For names without a colour of their own, in the order of their rank.
+/// The colours of names without a colour of their own, by rank.
 const RANKED: [Rgb; 12] = [
     ORANGE,
     BLUE,
@@ -46,8 +46,8 @@ const RANKED: [Rgb; 12] = [
     Rgb(140, 160, 90),
 ];
 
-/// The colour of `name`, the `rank`-th biggest of its dimension.
-pub fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
+/// The colour of `name`. Its `rank` by size in its dimension decides where the name has no colour of its own.
+pub(super) fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
     let own = match dimension {
         _ if name == REST => Some(SAND),
         _ if name == NONE => Some(LIGHT_GREY),

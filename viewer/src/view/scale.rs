@@ -1,47 +1,47 @@
-//! Round numbers for axes.
-use crate::model::Unit;
+//! Axes with round numbers.
+use crate::model::{Unit, exact};
 
-/// A value axis: from 0 to `top` in steps of `step`.
+/// An axis for bytes: from 0 to `top` in steps of `step`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
-    /// In what the axis is labelled.
-    pub unit: Unit,
-    /// Distance of two lines, in units.
-    pub step: f64,
-    /// Upper end, in units; a multiple of `step`.
-    pub top: f64,
+pub(super) struct Scale {
+    /// The unit of the labels.
+    pub(super) unit: Unit,
+    /// The distance between two lines, in units.
+    step: f64,
+    /// The upper end, in units. It is a multiple of `step`.
+    top: f64,
 }
 
 impl Scale {
-    /// An axis that has room for `most` bytes and wastes the least of it, with at most `lines` steps.
-    pub fn bytes(most: u64, lines: usize) -> Scale {
+    /// The axis with at most `lines` steps that has room for `most` bytes and leaves the least room empty.
+    pub(super) fn bytes(most: u64, lines: usize) -> Scale {
         let unit = Unit::for_axis(most);
         let most = (most.max(1)) as f64 / unit.bytes as f64;
         let top = |step: f64| (most / step).ceil() * step;
-        let steps = (lines.max(2) / 2..=lines.max(2)).map(|count| nice(most / count as f64));
+        let steps = (lines.max(2) / 2..=lines.max(2)).map(|count| round_number(most / count as f64));
         let step = steps.min_by(|a, b| top(*a).total_cmp(&top(*b)).then(b.total_cmp(a))).unwrap_or(most);
         Scale { unit, step, top: top(step) }
     }
 
-    /// The labels and heights (0 to 1) of its lines, 0 among them.
-    pub fn lines(&self) -> Vec<(String, f64)> {
+    /// The labels and the heights (0 to 1) of all lines, including that of 0.
+    pub(super) fn lines(&self) -> Vec<(String, f64)> {
         let count = (self.top / self.step).round() as usize;
         (0..=count)
             .map(|index| {
                 let value = self.step * index as f64;
-                (number(value, self.step), value / self.top)
+                (label(value, self.step), value / self.top)
             })
             .collect()
     }
 
-    /// Where `bytes` stands, from 0 to 1.
-    pub fn at(&self, bytes: u64) -> f64 {
+    /// The height of `bytes`, from 0 to 1.
+    pub(super) fn at(&self, bytes: u64) -> f64 {
         bytes as f64 / self.unit.bytes as f64 / self.top
     }
 }
 
-/// Round instants between `start` and `end` (ns) with their labels, about `count` of them, and the unit of the labels.
-pub fn nice_times(start: u64, end: u64, count: usize) -> (Vec<(u64, String)>, &'static str) {
+/// About `count` round instants between `start` and `end`, in nanoseconds, each with its label, and the unit of the labels.
+pub(super) fn time_ticks(start: u64, end: u64, count: usize) -> (Vec<(u64, String)>, &'static str) {
     let span = end.saturating_sub(start).max(1);
     let (unit, unit_ns) = match span {
         0..10_000 => ("ns", 1.0),
@@ -50,27 +50,27 @@ pub fn nice_times(start: u64, end: u64, count: usize) -> (Vec<(u64, String)>, &'
         5_000_000_000..600_000_000_000 => ("s", 1e9),
         _ => ("min", 60e9),
     };
-    let step = nice(span as f64 / unit_ns / count.max(1) as f64);
+    let step = round_number(span as f64 / unit_ns / count.max(1) as f64);
     let first = (start as f64 / unit_ns / step).ceil();
     let ticks = (0..)
         .map(|index| (first + f64::from(index)) * step)
-        .map(|value| ((value * unit_ns) as u64, number(value, step)))
+        .map(|value| ((value * unit_ns) as u64, label(value, step)))
         .take_while(|(ns, _)| *ns <= end)
         .collect();
     (ticks, unit)
 }
 
-/// The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `rough`.
-fn nice(rough: f64) -> f64 {
+/// The smallest round number that is not below `rough`: 1, 2, 2.5 or 5 times a power of ten.
+fn round_number(rough: f64) -> f64 {
     let power = 10f64.powf(rough.log10().floor());
     let factor = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough * 0.999).unwrap_or(10.0);
     factor * power
 }
 
-/// `value` with as many decimals as its step needs, and separators.
-fn number(value: f64, step: f64) -> String {
+/// `value` with as many decimals as the step between two labels needs, and with separators.
+fn label(value: f64, step: f64) -> String {
     let decimals = (0..4).find(|&decimals| (step * 10f64.powi(decimals)).fract().abs() < 1e-6).unwrap_or(4);
-    if decimals == 0 { crate::model::exact(value.round() as u64) } else { format!("{value:.*}", decimals as usize) }
+    if decimals == 0 { exact(value.round() as u64) } else { format!("{value:.*}", decimals as usize) }
 }
 
 #[cfg(test)]
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn time_labels_carry_only_the_decimals_that_they_need() {
-        let (ticks, unit) = nice_times(0, 12_000_000_000, 6);
+        let (ticks, unit) = time_ticks(0, 12_000_000_000, 6);
         let labels: Vec<&str> = ticks.iter().map(|tick| tick.1.as_str()).collect();
         assert_eq!((labels, unit), (vec!["0", "2", "4", "6", "8", "10", "12"], "s"));
-        let (ticks, unit) = nice_times(0, 6_000_000, 4);
+        let (ticks, unit) = time_ticks(0, 6_000_000, 4);
         assert_eq!((ticks[1].1.as_str(), unit), ("2,000", "us"));
-        let (ticks, _) = nice_times(0, 10_000_000_000, 4);
+        let (ticks, _) = time_ticks(0, 10_000_000_000, 4);
         assert_eq!(ticks[1].1, "2.5");
     }
 }

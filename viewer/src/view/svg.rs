@@ -1,44 +1,49 @@
-//! Just enough SVG to draw with. Text is escaped here and nowhere else.
+//! A small writer for SVG. All text of SVG pictures is escaped here.
 use std::fmt::{self, Write};
 
-/// A picture in the making.
+/// A picture that is being drawn.
 #[derive(Debug, Default)]
-pub(crate) struct Svg {
+pub(super) struct Svg {
     out: String,
 }
 
 impl Svg {
-    /// Opens a picture of that size. `name` is read out by screen readers; `style` is CSS.
-    pub(crate) fn new(width: f64, height: f64, name: &str, style: &str) -> Svg {
+    /// Begins a picture of this size. Screen readers read `name` out; `style` is CSS.
+    pub(super) fn new(width: f64, height: f64, name: &str, style: &str) -> Svg {
         let mut svg = Svg::default();
         svg.push(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
              role=\"img\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>{name}</title>\n\
              <style>{style}</style>\n",
-            w = Num(width),
-            h = Num(height),
+            w = Coordinate(width),
+            h = Coordinate(height),
             name = Escaped(name),
         ));
         svg
     }
 
-    /// An element without content: `attributes` as they stand in the file.
-    pub(crate) fn element(&mut self, tag: &str, attributes: impl fmt::Display) {
+    /// An element without content. `attributes` are written as they are.
+    pub(super) fn element(&mut self, tag: &str, attributes: impl fmt::Display) {
         self.push(format_args!("<{tag} {attributes}/>\n"));
     }
 
-    /// An element that shows `tip` under the mouse.
-    pub(crate) fn with_tip(&mut self, tag: &str, attributes: impl fmt::Display, tip: &str) {
+    /// An element that displays `tip` under the mouse.
+    pub(super) fn with_tip(&mut self, tag: &str, attributes: impl fmt::Display, tip: &str) {
         self.push(format_args!("<{tag} {attributes}><title>{}</title></{tag}>\n", Escaped(tip)));
     }
 
     /// A line of text.
-    pub(crate) fn text(&mut self, x: f64, y: f64, attributes: impl fmt::Display, text: &str) {
-        self.push(format_args!("<text x=\"{}\" y=\"{}\" {attributes}>{}</text>\n", Num(x), Num(y), Escaped(text)));
+    pub(super) fn text(&mut self, x: f64, y: f64, attributes: impl fmt::Display, text: &str) {
+        self.push(format_args!(
+            "<text x=\"{}\" y=\"{}\" {attributes}>{}</text>\n",
+            Coordinate(x),
+            Coordinate(y),
+            Escaped(text)
+        ));
     }
 
-    /// The picture's text.
-    pub(crate) fn finish(mut self) -> String {
+    /// Ends the picture and returns its text.
+    pub(super) fn finish(mut self) -> String {
         self.out.push_str("</svg>\n");
         self.out
     }
@@ -49,10 +54,10 @@ impl Svg {
     }
 }
 
-/// A coordinate with at most one decimal.
-pub(crate) struct Num(pub(crate) f64);
+/// A coordinate, written with at most one decimal.
+pub(super) struct Coordinate(pub(super) f64);
 
-impl fmt::Display for Num {
+impl fmt::Display for Coordinate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = (self.0 * 10.0).round() as i64;
         if tenths % 10 == 0 {
@@ -63,8 +68,8 @@ impl fmt::Display for Num {
     }
 }
 
-/// Text that XML may hold: escaped, and without the control characters that XML forbids.
-pub(crate) struct Escaped<'a>(pub(crate) &'a str);
+/// Text for XML: escaped, and without the control characters that XML forbids.
+pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,7 +94,7 @@ mod tests {
 
     #[test]
     fn coordinates_are_short() {
-        let text = |value: f64| Num(value).to_string();
+        let text = |value: f64| Coordinate(value).to_string();
         assert_eq!([text(1.0), text(1.25), text(-0.04), text(-0.5)], ["1", "1.3", "0", "-0.5"]);
     }
 

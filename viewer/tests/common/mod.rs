@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: the binary, a folder, and two made-up runs that look like real ones.
-#![allow(dead_code)] // each test file uses a part of it
+//! Shared by the end-to-end tests: the binary, a folder for its files, and made-up runs that look like real ones.
+#![allow(dead_code)] // Each test file uses only a part of this module.
 
 pub mod nets;
 pub mod simulation;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use alloc_timeline::Timeline;
 
-/// What a call of the binary came to.
+/// Exit code, standard output and standard error of one call of the binary.
 #[derive(Debug)]
 pub struct Answer {
     pub code: i32,
@@ -17,7 +17,7 @@ pub struct Answer {
     pub err: String,
 }
 
-/// Calls the binary.
+/// Calls the binary with these arguments.
 pub fn viewer<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Answer {
     let output = Command::new(env!("CARGO_BIN_EXE_viewer")).args(args).stdin(Stdio::null()).output().unwrap();
     Answer {
@@ -27,7 +27,7 @@ pub fn viewer<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Answer {
     }
 }
 
-/// A folder with timelines in it, gone after the test.
+/// A folder for timelines and outputs. It is removed after the test.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -57,7 +57,7 @@ impl Folder {
         shown(&path)
     }
 
-    /// `text` without the folder's name, which differs from run to run.
+    /// `text` with `DIR` in place of the folder's path, which differs from run to run.
     pub fn neutral(&self, text: &str) -> String {
         text.replace(&shown(self.0.path()), "DIR")
     }

@@ -1,9 +1,9 @@
-//! MobileNetV1 and ResNet-18 as lists of layers with the bytes that follow from their shapes.
+//! MobileNetV1 and ResNet-18 as lists of layers, with the bytes that follow from the shapes.
 use alloc_timeline::Timeline;
 
 use super::simulation::train;
 
-/// One layer: bytes of its parameters, and bytes that it saves for backward per image.
+/// One layer: the bytes of its parameters, and the bytes that it saves for the backward pass of one image.
 #[derive(Clone, Debug)]
 pub struct Layer {
     pub path: String,
@@ -17,7 +17,7 @@ fn conv(path: String, inputs: u64, outputs: u64, kernel: u64, groups: u64, side:
     Layer { path, op: "aten::conv2d", parameter, saved: outputs * side * side * 4 }
 }
 
-/// The norm's own output is not kept when a ReLU follows; only its statistics are.
+/// A norm that is followed by a ReLU does not keep its output, so it saves nothing.
 fn norm(path: String, channels: u64) -> Layer {
     Layer { path, op: "aten::batch_norm", parameter: channels * 8, saved: 0 }
 }
@@ -99,7 +99,7 @@ pub fn resnet18() -> Timeline {
     train("resnet18", &resnet_layers(), 8, 3)
 }
 
-/// One step of a stem of three layers at batch 1: small enough for a golden file.
+/// One step of the first three layers of ResNet-18 at batch 1: small enough for a golden file.
 pub fn stem() -> Timeline {
     train("stem", &resnet_layers()[..3], 1, 1)
 }

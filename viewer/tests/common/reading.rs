@@ -1,27 +1,26 @@
-//! What there is to be read from outside: a timeline and a log. For the tests with damaged input (`readers.rs`) and for the
-//! fuzzer (`tests/fuzz`), which both give it anything.
+//! Reads a timeline or a log that may be damaged in any way. The tests with damaged input (`readers.rs`) and the fuzzer
+//! (`tests/fuzz`) use it.
 use std::path::Path;
 
-use alloc_timeline::{Dimension, encode, parse};
+use alloc_timeline::{Dimension, encode, log, parse};
 use viewer::analysis::{curve, owners, summarise};
-use viewer::cli::assemble;
 use viewer::model::Run;
 
-/// What a command does with a timeline that was accepted.
-fn use_it(timeline: alloc_timeline::Timeline) {
-    let run = Run::new("x.timeline.json".into(), timeline);
+/// Computes from an accepted timeline what the commands compute.
+fn analyse(timeline: alloc_timeline::Timeline) {
+    let run = Run::new("x.timeline.json", timeline);
     let _ = (summarise(&run), owners(&run.timeline.peak, run.scopes()));
     Dimension::ALL.into_iter().for_each(|dimension| drop(curve(&run.timeline, dimension, 8)));
 }
 
-/// Reads `input` as a timeline and uses it; whether it is one.
+/// Reads `input` as a timeline. Returns whether it is one.
 pub fn read_timeline(input: &[u8]) -> bool {
-    parse(input, Path::new("x.timeline.json")).map(use_it).is_ok()
+    parse(input, Path::new("x.timeline.json")).map(analyse).is_ok()
 }
 
-/// Makes a timeline of `input`, a log, and reads that; whether it could.
+/// Recovers a timeline from `input`, a log, and reads that timeline. Returns whether both succeeded.
 pub fn read_log(input: &[u8]) -> bool {
-    let Ok(recovered) = assemble(input, Path::new("x.log")) else { return false };
+    let Ok(recovered) = log::recover(input, "x.log") else { return false };
     let mut bytes = Vec::new();
     encode(&recovered.timeline, &mut bytes).expect("what was read can be written");
     read_timeline(&bytes)

@@ -1,9 +1,9 @@
-//! Plays the allocations of a training run, as a recorder would tell of them.
+//! Simulates the allocations of a training run and writes the records that a recorder would write.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    Allocator, Assembler, Book, BookLine, Category, Dimension, Door, Ending, FORMAT_VERSION, HighWater, Lane, Machine,
-    Mark, Record, Row, Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Allocator, Assembler, Book, BookLine, Category, Dimension, Door, Ending, FORMAT_VERSION, HighWater, Machine, Mark,
+    OutsideFigure, Record, Row, Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::nets::Layer;
 const MS: u64 = 1_000_000;
 const TICK: u64 = 10 * MS;
 
-/// Who holds what, and what was the most.
+/// The live bytes of each owner, and the peaks so far.
 struct Simulation {
     assembler: Assembler,
     scopes: Vec<Scope>,
@@ -94,12 +94,12 @@ impl Simulation {
         }
     }
 
-    /// Lets time pass; a sample falls on each tick.
+    /// Lets time pass, and takes a sample at each tick.
     fn pass(&mut self, ns: u64) {
         self.now += ns;
         while self.sampled + TICK <= self.now {
             self.sampled += TICK;
-            // Freed pages go back to the kernel slowly.
+            // Freed pages go back to the kernel only slowly.
             self.resident -= (self.resident - self.live) / 12;
             let rss = self.resident + (46 << 20);
             self.rss_peak = self.rss_peak.max(rss);
@@ -141,7 +141,7 @@ impl Simulation {
     }
 }
 
-/// A run of `steps` training steps.
+/// The timeline of a run of `steps` training steps.
 pub fn train(model: &str, layers: &[Layer], batch: u64, steps: u64) -> Timeline {
     use Category::{
         Activation, Buffer, Gradient, Input, Metadata, OptimizerState, Other, Parameter, Runtime, Workspace,
@@ -294,7 +294,7 @@ fn finish(sim: Simulation) -> Timeline {
         ("shared with others", -2_300_000),
         ("unexplained", (rss - peak.live_bytes) as i64 - ((48 << 20) - unexplained) + 2_000_000),
     ];
-    let lane = |name: &str, bytes: Option<u64>, at_peak: Option<u64>, source: &str| Lane {
+    let lane = |name: &str, bytes: Option<u64>, at_peak: Option<u64>, source: &str| OutsideFigure {
         name: name.into(),
         peak_bytes: bytes,
         at_peak_bytes: at_peak,
@@ -311,7 +311,7 @@ fn finish(sim: Simulation) -> Timeline {
         Record::HighWaters(sim.high_waters.into_values().collect()),
         Record::Totals(sim.totals),
         Record::AtExit(at_exit),
-        Record::Lanes(vec![
+        Record::OutsideFigures(vec![
             lane("rss", Some(sim.rss_peak), Some(rss), "/proc/self/statm"),
             lane("cgroup", Some(sim.rss_peak + (3 << 20)), Some(rss + (3 << 20)), "memory.current of cgroup v2"),
             lane("gpu", None, None, "no NVIDIA driver on this machine"),

@@ -3,24 +3,18 @@
 
 use anyhow::Result;
 
-use super::Bench;
-use super::answer::Answer;
+use super::context::Bench;
+use super::measurement::Measurement;
 use super::rounds::rounds;
-use super::workload::{self, Took, took, unsteered};
-use crate::progress::Step;
+use super::workload::{Elapsed, ratio, run_timed, without_allocator_settings};
+use crate::progress::Progress;
 
 const PAIRS: &str = "10000000";
 
 /// The rows of malloc+free pairs.
-pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
+pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let title = |what: &str, against: &str| {
         format!("10 M malloc+free pairs, mixed sizes, 10,000 live slots a thread, {what}: tracked / {against}")
-    };
-    let ratio = |key, title, limit, [a, b]: [&[Took]; 2]| Answer {
-        key,
-        title,
-        limit: Some(limit),
-        found: workload::ratio(a, b),
     };
     let all = ["churn-tracked", "churn-jemalloc", "churn-glibc"];
     let one = series(bench, &all, &[PAIRS, "1"])?;
@@ -38,26 +32,23 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
 }
 
 /// The row of the JSON workload.
-pub fn json(bench: &Bench<'_>) -> Result<Answer> {
+pub fn json(bench: &Bench<'_>) -> Result<Measurement> {
     let times = series(bench, &["json-tracked", "json-jemalloc"], &[])?;
-    Ok(Answer {
-        key: "json_vs_jemalloc",
-        title: "4 x 40,000 JSON records parsed: tracked / plain jemalloc".to_owned(),
-        limit: Some(1.05),
-        found: workload::ratio(&times[0], &times[1]),
-    })
+    let title = "4 x 40,000 JSON records parsed: tracked / plain jemalloc".to_owned();
+    Ok(ratio("json_vs_jemalloc", title, 1.05, [&times[0], &times[1]]))
 }
 
 /// The times of each program, round by round.
-fn series(bench: &Bench<'_>, programs: &[&str], arguments: &[&str]) -> Result<Vec<Vec<Took>>> {
+fn series(bench: &Bench<'_>, programs: &[&str], arguments: &[&str]) -> Result<Vec<Vec<Elapsed>>> {
     let count = bench.rounds(41, 15);
-    let step = Step::parts(format!("bench: {} {}", programs[0], arguments.join(" ")), (count * programs.len()) as u64);
+    let progress =
+        Progress::parts(format!("bench: {} {}", programs[0], arguments.join(" ")), (count * programs.len()) as u64);
     let times = rounds(count, programs.len(), |contender| {
-        let mut command = unsteered(bench.workloads.command(bench.workspace, programs[contender])?);
-        let time = took(command.args(arguments), &step)?;
-        step.add(1);
+        let mut command = without_allocator_settings(bench.workloads.command(bench.workspace, programs[contender])?);
+        let time = run_timed(command.args(arguments), &progress)?;
+        progress.add(1);
         Ok(time)
     })?;
-    step.done("");
+    progress.done("");
     Ok(times)
 }

@@ -1,29 +1,34 @@
 //! `cargo xtask bench`: what tracking costs, in interleaved rounds. Never a test: a busy machine must not turn CI red.
 //!
-//! Each part is a file of its own that gives `Answer`s; their keys appear in the JSON, their limits in the table.
+//! Each part is a file of its own that returns `Measurement`s; their keys appear in the JSON, their limits in the table.
 
-mod answer;
+mod context;
+mod rounds;
+
+mod measurement;
+
+mod workload;
+
 mod churn;
 mod footprint;
 mod instructions;
 mod peers;
-mod report;
-mod rounds;
 mod train_step;
-mod workload;
+
+mod report;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use crate::child::{self, Programs};
-use crate::libtorch;
+use self::context::Bench;
+use self::measurement::Measurement;
+use crate::libtorch::{self, LibtorchArgs};
+use crate::programs;
 use crate::workspace::Workspace;
 
-use answer::Answer;
-
-/// What was asked of `cargo xtask bench`.
+/// What `cargo xtask bench` is asked to do.
 #[derive(Args, Clone, Debug)]
-pub struct Wish {
+pub struct BenchArgs {
     /// Fewer rounds: an answer in about three minutes, with a wider spread
     #[arg(long)]
     quick: bool,
@@ -56,33 +61,17 @@ enum Part {
     Footprint,
 }
 
-/// What the measurements share.
-struct Bench<'a> {
-    workspace: &'a Workspace,
-    /// The workloads of `tests/workloads`.
-    workloads: Programs,
-    /// Fewer rounds.
-    quick: bool,
-}
-
-impl Bench<'_> {
-    /// How many rounds of a measurement are run.
-    fn rounds(&self, full: usize, quick: usize) -> usize {
-        if self.quick { quick } else { full }
-    }
-}
-
 /// The command.
-pub fn run(workspace: &Workspace, wish: &Wish) -> Result<()> {
-    let parts = if wish.only.is_empty() { Part::value_variants() } else { &wish.only };
+pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
+    let parts = if args.only.is_empty() { Part::value_variants() } else { &args.only };
     if parts.contains(&Part::Train) {
-        libtorch::ensure(workspace, libtorch::Wish { offline: wish.offline, again: false })?;
+        libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     }
-    let workloads = child::build(workspace, &["-p", "tests", "--bins"])?;
-    let bench = Bench { workspace, workloads, quick: wish.quick };
-    let mut answers: Vec<Answer> = Vec::new();
+    let workloads = programs::build(workspace, &["-p", "tests", "--bins"])?;
+    let bench = Bench { workspace, workloads, quick: args.quick };
+    let mut measurements: Vec<Measurement> = Vec::new();
     for part in parts {
-        answers.extend(match part {
+        measurements.extend(match part {
             Part::Churn => churn::measure(&bench)?,
             Part::Json => vec![churn::json(&bench)?],
             Part::Instructions => instructions::measure(&bench)?,
@@ -90,12 +79,12 @@ pub fn run(workspace: &Workspace, wish: &Wish) -> Result<()> {
             Part::Footprint => footprint::measure(&bench)?,
         });
     }
-    let peers = if wish.peers { Some(peers::measure(&bench)?) } else { None };
-    if wish.json {
-        println!("{}", report::json(workspace, &answers, peers.as_deref().map(peers::json)));
+    let peers = if args.peers { Some(peers::measure(&bench)?) } else { None };
+    if args.json {
+        println!("{}", report::json(workspace, &measurements, peers.as_deref().map(peers::json)));
         return Ok(());
     }
-    println!("{}", report::text(&answers));
+    println!("{}", report::text(&measurements));
     if let Some(peers) = peers {
         println!("{}", peers::text(&peers));
     }

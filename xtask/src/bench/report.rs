@@ -1,4 +1,4 @@
-//! What the benchmark says: a table with limits for people, one object with conditions for programs.
+//! The report of the benchmark: a table with limits for people, one object with conditions for programs.
 
 use std::process::Command;
 
@@ -6,18 +6,24 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
+use super::measurement::Measurement;
 use crate::workspace::Workspace;
 
 /// The table.
-pub fn text(answers: &[Answer]) -> String {
+pub fn text(measurements: &[Measurement]) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["what", "measured", "limit", "", "how"]);
-    for answer in answers {
-        let cells = [answer.value(), answer.limit].map(|cell| cell.map_or_else(String::new, number));
+    for measurement in measurements {
+        let cells = [measurement.value(), measurement.limit].map(|cell| cell.map_or_else(String::new, number));
         let [value, limit] = cells;
-        table.add_row([answer.title.clone(), value, limit, answer.verdict().to_owned(), answer.detail()]);
+        table.add_row([
+            measurement.title.clone(),
+            value,
+            limit,
+            measurement.verdict().to_owned(),
+            measurement.detail(),
+        ]);
     }
     for column in [1, 2] {
         if let Some(column) = table.column_mut(column) {
@@ -41,10 +47,11 @@ fn whole(value: Option<f64>) -> Value {
 }
 
 /// One object: every key with its number, then how each was measured, then the machine.
-pub fn json(workspace: &Workspace, answers: &[Answer], peers: Option<Value>) -> Value {
+pub fn json(workspace: &Workspace, measurements: &[Measurement], peers: Option<Value>) -> Value {
     let mut object: Map<String, Value> =
-        answers.iter().map(|answer| (answer.key.to_owned(), whole(answer.value()))).collect();
-    let details: Map<String, Value> = answers.iter().map(|answer| (answer.key.to_owned(), answer.json())).collect();
+        measurements.iter().map(|measurement| (measurement.key.to_owned(), whole(measurement.value()))).collect();
+    let details: Map<String, Value> =
+        measurements.iter().map(|measurement| (measurement.key.to_owned(), measurement.json())).collect();
     object.insert("details".to_owned(), Value::Object(details));
     if let Some(peers) = peers {
         object.insert("peers".to_owned(), peers);
@@ -81,20 +88,20 @@ fn cpu_model(cpuinfo: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::Found;
     use super::*;
+    use crate::bench::measurement::Reading;
 
-    fn answers() -> [Answer; 2] {
-        let answer = |key, found| Answer { key, title: format!("the {key}"), limit: Some(40.0), found };
+    fn measurements() -> [Measurement; 2] {
+        let measurement = |key, reading| Measurement { key, title: format!("the {key}"), limit: Some(40.0), reading };
         [
-            answer("cost", Found::Number(100.25, "callgrind".to_owned())),
-            answer("other", Found::Nothing("no valgrind".to_owned())),
+            measurement("cost", Reading::Number(100.25, "callgrind".to_owned())),
+            measurement("other", Reading::Skipped("no valgrind".to_owned())),
         ]
     }
 
     #[test]
     fn the_table_says_what_is_over_its_limit() {
-        let text = text(&answers());
+        let text = text(&measurements());
         let row = text.lines().find(|line| line.contains("the cost")).unwrap();
         let words: Vec<&str> = row.split([' ', '|']).filter(|word| !word.is_empty()).collect();
         assert_eq!(words, ["the", "cost", "100", "40.000", "over", "callgrind"]);
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_measured_is_null() {
-        let json = json(&Workspace::at(std::path::Path::new("/")), &answers(), None);
+        let json = json(&Workspace::at(std::path::Path::new("/")), &measurements(), None);
         assert_eq!(json["cost"], 100.25);
         assert_eq!(whole(Some(4096.0)).to_string(), "4096");
         assert_eq!(json.get("other"), Some(&Value::Null));

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-/// Measures each of `count` contenders once a round, in an order that turns round with every round. The values of each
-/// contender, round by round.
+/// Measures each of `count` contenders once a round, in an order that is reversed after every round. Returns the values
+/// of each contender, round by round.
 pub fn rounds<T>(rounds: usize, count: usize, mut measure: impl FnMut(usize) -> Result<T>) -> Result<Vec<Vec<T>>> {
     let mut values: Vec<Vec<T>> = (0..count).map(|_| Vec::with_capacity(rounds)).collect();
     for round in 0..rounds {
@@ -40,7 +40,7 @@ impl Compared {
         median(&self.ratios())
     }
 
-    /// How far the middle half of the rounds disagrees: the distance of the quartiles of their ratios, over the median.
+    /// How far the middle half of the rounds differs: the distance of the quartiles of their ratios, over the median.
     pub fn spread(&self) -> f64 {
         let ratios = sorted(&self.ratios());
         let Some(last) = ratios.len().checked_sub(1) else { return f64::NAN };

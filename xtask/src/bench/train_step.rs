@@ -9,14 +9,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Bench;
-use super::answer::{Answer, Found};
+use super::context::Bench;
+use super::measurement::{Measurement, Reading};
 use super::rounds::rounds;
-use super::workload::{self, Took, unsteered};
-use crate::child::{self, Programs};
-use crate::progress::Step;
-use crate::trainer_run::TrainerRun;
-use crate::trouble::Trouble;
+use super::workload::{Elapsed, ratio, without_allocator_settings};
+use crate::programs::{self, Programs};
+use crate::progress::Progress;
+use crate::trainer_compare::DATA;
+use crate::user_error::UserError;
 
 /// Steps that only warm caches and allocators up.
 const WARM_UP: usize = 2;
@@ -24,38 +24,32 @@ const WARM_UP: usize = 2;
 /// Program and `--track` of the three contenders.
 const CONTENDERS: [(&str, &str); 3] = [("trainer", "on"), ("trainer", "off"), ("trainer-glibc", "off")];
 
-/// Images in a step of the runs whose ratios to both others and whose memory are told.
+/// Images in a step of the runs that are compared with both others, and whose memory is reported.
 const BATCH: u32 = 32;
 /// Images in a step of the runs that compare with the same allocator alone: the less a step computes, the more the
 /// tracker's share of it shows.
 const SMALL_BATCH: u32 = 8;
 
 /// The ratios, and the tracker's memory on the run with the larger batch.
-pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
+pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     // The same build as the demo's: another choice of packages would be another set of features, and build half again.
-    let programs = child::build(bench.workspace, &["-p", "trainer", "-p", "viewer"])?;
+    let programs = programs::build(bench.workspace, &["-p", "trainer", "-p", "viewer"])?;
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let timeline = scratch.path().join("bench.timeline.json");
     // Small steps are short: more of them for the same time.
     let (sets, steps, small_steps) = (bench.rounds(3, 1), bench.rounds(12, 6), bench.rounds(24, 15));
     let turns = sets * (WARM_UP + steps) * CONTENDERS.len() + (WARM_UP + small_steps) * 2;
-    let step = Step::parts("bench: ResNet-18 training step", turns as u64);
+    let progress = Progress::parts("bench: ResNet-18 training step", turns as u64);
     let mut times = vec![Vec::new(); CONTENDERS.len()];
     for _ in 0..sets {
-        let set = take_turns(bench, &programs, (&CONTENDERS, BATCH, steps), &timeline, &step)?;
+        let set = take_turns(bench, &programs, (&CONTENDERS, BATCH, steps), &timeline, &progress)?;
         times.iter_mut().zip(set).for_each(|(all, some)| all.extend(some));
     }
     let memory = tracker_bytes(&timeline)?;
-    let small = take_turns(bench, &programs, (&CONTENDERS[..2], SMALL_BATCH, small_steps), &timeline, &step)?;
-    step.done("");
+    let small = take_turns(bench, &programs, (&CONTENDERS[..2], SMALL_BATCH, small_steps), &timeline, &progress)?;
+    progress.done("");
     let title =
         |batch, against| format!("ResNet-18 training step, batch {batch}, 224 x 224, 1 thread: tracked / {against}");
-    let ratio = |key, title, limit, [a, b]: [&[Took]; 2]| Answer {
-        key,
-        title,
-        limit: Some(limit),
-        found: workload::ratio(a, b),
-    };
     let same = "the same program with tracking off";
     let glibc = "untracked over glibc";
     Ok(vec![
@@ -66,21 +60,21 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Answer>> {
     ])
 }
 
-/// A process of each of these contenders, all of them alive, one of them computing steps of so many images. Their steps
-/// without warm-up.
+/// Starts a process of each of these contenders and lets them do their steps in turn, one of them computing at a time.
+/// Returns the times of their steps without warm-up.
 fn take_turns(
     bench: &Bench<'_>,
     programs: &Programs,
     (contenders, batch, steps): (&[(&str, &str)], u32, usize),
     timeline: &Path,
-    step: &Step,
-) -> Result<Vec<Vec<Took>>> {
+    progress: &Progress,
+) -> Result<Vec<Vec<Elapsed>>> {
     let all = WARM_UP + steps;
     let start = |contender: &(&str, &str)| Contender::start(bench, programs, *contender, [batch, all as u32], timeline);
     let mut contenders = contenders.iter().map(start).collect::<Result<Vec<_>>>()?;
     let mut times = rounds(all, contenders.len(), |contender| {
         let time = contenders[contender].step()?;
-        step.add(1);
+        progress.add(1);
         Ok(time)
     })?;
     contenders.into_iter().try_for_each(Contender::finish)?;
@@ -93,8 +87,8 @@ struct Contender {
     process: Child,
     turns: ChildStdin,
     times: BufReader<ChildStdout>,
-    /// What it says on stderr.
-    said: File,
+    /// What it prints on stderr.
+    stderr: File,
     name: String,
 }
 
@@ -106,49 +100,44 @@ impl Contender {
         [batch, steps]: [u32; 2],
         timeline: &Path,
     ) -> Result<Self> {
-        let run = TrainerRun {
-            mode: "train",
-            model: "resnet18",
-            batch,
-            steps,
-            image_size: 224,
-            threads: 1,
-            out: timeline.to_owned(),
-        };
-        let mut command = unsteered(run.of(programs.command(bench.workspace, program)?));
+        let mut command = without_allocator_settings(programs.command(bench.workspace, program)?);
+        command.args(["train", "--model", "resnet18", "--seed", "1", "--data", DATA]);
+        command.args(["--batch", &batch.to_string(), "--steps", &steps.to_string()]);
+        command.args(["--image-size", "224", "--threads", "1"]).arg("--out").arg(timeline);
         command.args(["--track", track, "--take-turns"]);
-        let said = tempfile::tempfile().context("cannot make a temporary file")?;
-        let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.try_clone()?);
+        let stderr = tempfile::tempfile().context("cannot make a temporary file")?;
+        let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr.try_clone()?);
         let mut process = streams.spawn().with_context(|| format!("cannot start {program}"))?;
         let turns = process.stdin.take().context("stdin is piped")?;
         let times = BufReader::new(process.stdout.take().context("stdout is piped")?);
-        Ok(Self { process, turns, times, said, name: format!("{program} --track {track}") })
+        Ok(Self { process, turns, times, stderr, name: format!("{program} --track {track}") })
     }
 
     /// Lets it do one step.
-    fn step(&mut self) -> Result<Took> {
+    fn step(&mut self) -> Result<Elapsed> {
         let mut line = String::new();
         let asked = self.turns.write_all(b"\n").is_ok();
         if asked && self.times.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            return Took::parse(&line).with_context(|| format!("{} answered a turn with {line:?}", self.name));
+            return Elapsed::parse(&line).with_context(|| format!("{} answered a turn with {line:?}", self.name));
         }
-        Err(self.trouble())
+        Err(self.failure())
     }
 
     /// Waits until it has written what it has to write.
     fn finish(mut self) -> Result<()> {
-        if self.process.wait()?.success() { Ok(()) } else { Err(self.trouble()) }
+        if self.process.wait()?.success() { Ok(()) } else { Err(self.failure()) }
     }
 
-    fn trouble(&mut self) -> anyhow::Error {
+    fn failure(&mut self) -> anyhow::Error {
         let _ = self.process.wait();
         let mut said = String::new();
-        let _ = self.said.rewind().and_then(|()| self.said.read_to_string(&mut said));
-        Trouble::new(format!("{} ended too early\n{}", self.name, said.trim_end()), "see its own message above").into()
+        let _ = self.stderr.rewind().and_then(|()| self.stderr.read_to_string(&mut said));
+        UserError::new(format!("{} ended too early\n{}", self.name, said.trim_end()), "see its own message above")
+            .into()
     }
 }
 
-/// A run that failed leaves nobody behind who waits for a turn.
+/// Ends the process, so that a failed measurement leaves none that waits for its turn.
 impl Drop for Contender {
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -157,7 +146,7 @@ impl Drop for Contender {
 }
 
 /// The row of the tracker's memory; its limit is 1 % of the peak and 16 MiB.
-fn tracker_bytes(timeline: &Path) -> Result<Answer> {
+fn tracker_bytes(timeline: &Path) -> Result<Measurement> {
     let text = std::fs::read_to_string(timeline).context("the tracked run left no timeline")?;
     let timeline: Value = serde_json::from_str(&text)?;
     let number = |pointer: &str| timeline.pointer(pointer).and_then(Value::as_u64).with_context(|| pointer.to_owned());
@@ -166,11 +155,11 @@ fn tracker_bytes(timeline: &Path) -> Result<Answer> {
     let part = |(name, bytes): (&String, &Value)| format!("{name} {:.1}", bytes.as_f64().unwrap_or(0.0) / MIB);
     let parts: Vec<String> = parts.into_iter().flatten().map(part).collect();
     let detail = format!("MiB: {}; peak {:.0}", parts.join(", "), peak as f64 / MIB);
-    Ok(Answer {
+    Ok(Measurement {
         key: "tracker_bytes",
         title: "tracker's memory on that run, bytes; limit 1 % of the peak + 16 MiB".to_owned(),
         limit: Some(peak as f64 / 100.0 + 16.0 * MIB),
-        found: Found::Number(bytes as f64, detail),
+        reading: Reading::Number(bytes as f64, detail),
     })
 }
 

@@ -4,53 +4,55 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::answer::Found;
+use super::measurement::{Measurement, Reading};
 use super::rounds::Compared;
 use crate::child;
-use crate::progress::Step;
+use crate::progress::Progress;
 
-/// Variables that would make a run another one than the table says.
-const STEERS: [&str; 2] = ["ALLOC_TRACKER", "_RJEM_MALLOC_CONF"];
+/// Variables that change how the allocators work, so that a run would not be the one that the table names.
+const ALLOCATOR_SETTINGS: [&str; 2] = ["ALLOC_TRACKER", "_RJEM_MALLOC_CONF"];
 
 /// How long one pair, record or step took, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Took {
+pub struct Elapsed {
     /// On the wall clock.
     pub wall: f64,
     /// CPU time of all threads.
     pub cpu: f64,
 }
 
-/// Runs `command` to its end, which prints both times on a line of their own; tools that run a program print lines
-/// around it.
-pub fn took(command: &mut Command, step: &Step) -> Result<Took> {
+/// Runs `command` to its end. It prints both times on a line of their own; a tool that runs a program prints other lines
+/// around that.
+pub fn run_timed(command: &mut Command, progress: &Progress) -> Result<Elapsed> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let ended = child::watch(command, step)?.expect_success(&name)?;
-    ended.stdout.lines().find_map(Took::parse).with_context(|| format!("{name} printed no times"))
+    let ended = child::run_to_end(command, progress)?.expect_success(&name)?;
+    ended.stdout.lines().find_map(Elapsed::parse).with_context(|| format!("{name} printed no times"))
 }
 
-impl Took {
+impl Elapsed {
     /// From a line with both times and nothing else.
-    pub fn parse(line: &str) -> Option<Took> {
+    pub fn parse(line: &str) -> Option<Elapsed> {
         let (wall, cpu) = line.trim().split_once(' ')?;
-        Some(Took { wall: wall.parse().ok()?, cpu: cpu.parse().ok()? })
+        Some(Elapsed { wall: wall.parse().ok()?, cpu: cpu.parse().ok()? })
     }
 }
 
 /// Two programs' runs, round by round, on one of the clocks.
-pub fn compared(a: &[Took], b: &[Took], clock: fn(&Took) -> f64) -> Compared {
+pub fn compared(a: &[Elapsed], b: &[Elapsed], clock: fn(&Elapsed) -> f64) -> Compared {
     let [a, b] = [a, b].map(|runs| runs.iter().map(clock).collect::<Vec<_>>());
     Compared::new(&a, &b)
 }
 
-/// The same on both clocks, as an answer.
-pub fn ratio(a: &[Took], b: &[Took]) -> Found {
-    Found::Ratio { wall: compared(a, b, |took| took.wall), cpu: compared(a, b, |took| took.cpu) }
+/// The ratio of two programs' runs, on both clocks, as a row of the table.
+pub fn ratio(key: &'static str, title: String, limit: f64, [a, b]: [&[Elapsed]; 2]) -> Measurement {
+    let wall = compared(a, b, |elapsed| elapsed.wall);
+    let cpu = compared(a, b, |elapsed| elapsed.cpu);
+    Measurement { key, title, limit: Some(limit), reading: Reading::Ratio { wall, cpu } }
 }
 
-/// `command` without what could steer the allocators from outside.
-pub fn unsteered(mut command: Command) -> Command {
-    for name in STEERS {
+/// `command` without the variables that change how the allocators work.
+pub fn without_allocator_settings(mut command: Command) -> Command {
+    for name in ALLOCATOR_SETTINGS {
         command.env_remove(name);
     }
     command
@@ -63,6 +65,6 @@ mod tests {
     #[test]
     fn the_times_stand_on_a_line_of_their_own() {
         let lines = ["heaptrack output will be written to \"a\"", "starting application", "35.102 35.001"];
-        assert_eq!(lines.into_iter().find_map(Took::parse), Some(Took { wall: 35.102, cpu: 35.001 }));
+        assert_eq!(lines.into_iter().find_map(Elapsed::parse), Some(Elapsed { wall: 35.102, cpu: 35.001 }));
     }
 }

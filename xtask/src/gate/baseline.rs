@@ -1,5 +1,5 @@
-//! What of a timeline is worth committing: no paths of the machine that made it, and no snapshots at marks, which are two
-//! thirds of the file and nothing that `viewer check` compares.
+//! The part of a timeline that is committed as a baseline. Left out are paths of the machine that made it, and the
+//! snapshots at marks: those are two thirds of the file, and `viewer check` does not compare them.
 
 use std::path::Path;
 
@@ -7,30 +7,31 @@ use anyhow::Result;
 use serde_json::Value;
 
 /// The baseline made from a timeline, as text.
-pub fn of(timeline: &str, root: &Path) -> Result<String> {
+pub fn from_timeline(timeline: &str, root: &Path) -> Result<String> {
     let mut value: Value = serde_json::from_str(timeline)?;
     if let Some(marks) = value.get_mut("marks") {
         *marks = Value::Array(Vec::new());
     }
-    forget_paths(&mut value, &root.to_string_lossy());
+    remove_machine_paths(&mut value, &root.to_string_lossy());
     Ok(format!("{value}\n"))
 }
 
-fn forget_paths(value: &mut Value, root: &str) {
+fn remove_machine_paths(value: &mut Value, root: &str) {
     match value {
         Value::String(text) => {
-            if let Some(short) = shorter(text, root) {
+            if let Some(short) = without_machine_path(text, root) {
                 *text = short;
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| forget_paths(value, root)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| forget_paths(value, root)),
+        Value::Array(values) => values.iter_mut().for_each(|value| remove_machine_paths(value, root)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| remove_machine_paths(value, root)),
         _ => {}
     }
 }
 
-/// A path below the root as seen from the root; of any other path that is not the system's, the file's name.
-fn shorter(text: &str, root: &str) -> Option<String> {
+/// For an absolute path below the root, the path from the root. For any other absolute path the name of the file, but
+/// nothing to change for a path of the system.
+fn without_machine_path(text: &str, root: &str) -> Option<String> {
     if !text.starts_with('/') || ["/lib", "/usr/"].iter().any(|system| text.starts_with(system)) {
         return None;
     }
@@ -55,11 +56,11 @@ mod tests {
             r#""elsewhere":"trainer"}}"#,
             "\n"
         );
-        assert_eq!(of(timeline, Path::new("/home/me/co")).unwrap(), expected);
+        assert_eq!(from_timeline(timeline, Path::new("/home/me/co")).unwrap(), expected);
     }
 
     #[test]
     fn what_is_no_timeline_is_an_error() {
-        assert!(of("not json", Path::new("/home/me/co")).is_err());
+        assert!(from_timeline("not json", Path::new("/home/me/co")).is_err());
     }
 }

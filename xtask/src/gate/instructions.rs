@@ -1,54 +1,55 @@
-//! The instructions that tracking adds to a malloc+free pair, held against the committed number.
+//! The instructions that tracking adds to a malloc+free pair, compared with the committed number.
 
 use std::fs;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::Outcome;
 use crate::callgrind::{self, Door};
-use crate::child;
-use crate::progress::Step;
-use crate::trouble::Trouble;
+use crate::outcome::Outcome;
+use crate::programs;
+use crate::progress::Progress;
+use crate::user_error::UserError;
 use crate::workspace::Workspace;
 
 /// The committed numbers, by door.
 const BASELINE: &str = "fixtures/baselines/instructions.json";
 
-/// How many instructions more than committed pass: another version of the compiler arranges a branch differently.
+/// How many instructions above the committed number still pass: another version of the compiler may arrange a branch
+/// differently.
 const MARGIN: f64 = 1.0;
 
-/// Counts both doors, and judges or (`update`) keeps what was counted.
+/// Counts both doors. Compares the counts with the committed numbers, or with `update` commits them.
 pub fn run(workspace: &Workspace, update: bool) -> Result<Outcome> {
-    if let Some(why) = callgrind::missing() {
+    if let Some(why) = callgrind::why_unavailable() {
         println!("gate: instructions SKIPPED: {why}");
         eprintln!("gate: instructions SKIPPED: {why}");
         return Ok(Outcome::Fine);
     }
-    let programs = child::build(workspace, &["-p", "tests", "--bins"])?;
-    let step = Step::parts("gate: instructions of a malloc+free pair", callgrind::RUNS_PER_DOOR * 2);
+    let programs = programs::build(workspace, &["-p", "tests", "--bins"])?;
+    let progress = Progress::parts("gate: instructions of a malloc+free pair", callgrind::RUNS_PER_DOOR * 2);
     let mut counted = Vec::new();
     for door in Door::ALL {
-        counted.push((door, callgrind::added(workspace, &programs, door, &step)?));
+        counted.push((door, callgrind::added(workspace, &programs, door, &progress)?));
     }
-    step.done("");
+    progress.done("");
     let path = workspace.root().join(BASELINE);
     if update {
         let value: Value =
-            counted.iter().map(|(door, count)| (door.word().to_owned(), json!(rounded(*count)))).collect();
+            counted.iter().map(|(door, count)| (door.name().to_owned(), json!(rounded(*count)))).collect();
         fs::write(&path, format!("{value}\n")).with_context(|| format!("cannot write {}", path.display()))?;
         println!("gate: {BASELINE} is the new baseline");
         return Ok(Outcome::Fine);
     }
     let text = fs::read_to_string(&path).map_err(|error| {
         let what = format!("there is no baseline {BASELINE} to hold the instructions against: {error}");
-        Trouble::new(what, "make it with `cargo xtask gate --update` and commit it")
+        UserError::new(what, "make it with `cargo xtask gate --update` and commit it")
     })?;
     let baseline: Value = serde_json::from_str(&text).with_context(|| format!("{BASELINE} is no JSON"))?;
     let mut outcome = Outcome::Fine;
     for (door, count) in counted {
-        let committed = baseline.get(door.word()).and_then(Value::as_f64);
-        let committed = committed.with_context(|| format!("{BASELINE} has no number for {}", door.word()))?;
+        let committed = baseline.get(door.name()).and_then(Value::as_f64);
+        let committed = committed.with_context(|| format!("{BASELINE} has no number for {}", door.name()))?;
         let (line, judged) = judge(door, count, committed);
         println!("{line}");
         if judged == Outcome::CheckFailed {
@@ -61,7 +62,7 @@ pub fn run(workspace: &Workspace, update: bool) -> Result<Outcome> {
 /// A line about one door, and whether it passes.
 fn judge(door: Door, count: f64, committed: f64) -> (String, Outcome) {
     let found =
-        format!("gate: instructions added to a pair, {} door: {count:.2}, committed {committed:.2}", door.word());
+        format!("gate: instructions added to a pair, {} door: {count:.2}, committed {committed:.2}", door.name());
     if count > committed + MARGIN {
         let advice = "grew; if that is meant, `cargo xtask gate --update` and say why in the commit";
         (format!("{found}: {advice}"), Outcome::CheckFailed)

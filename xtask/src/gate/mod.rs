@@ -1,7 +1,7 @@
-//! `cargo xtask gate`: a small real run of each model, and the instructions of a malloc+free pair, held against their
+//! `cargo xtask gate`: a small real run of each model, and the instructions of a malloc+free pair, compared with
 //! committed baselines.
 //!
-//! Two exit codes matter here: 1 when memory or instructions grew, 2 when the gate could not judge.
+//! The exit code is 1 when memory or instructions grew, and 2 when the gate could not decide.
 
 mod baseline;
 mod instructions;
@@ -12,16 +12,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::child::{self, Programs};
-use crate::progress::Step;
-use crate::trainer_run::{MODELS, TrainerRun};
-use crate::trouble::Trouble;
+use crate::child;
+use crate::libtorch::{self, LibtorchArgs};
+use crate::outcome::Outcome;
+use crate::programs::{self, Programs};
+use crate::progress::Progress;
+use crate::trainer_compare::{self, CompareSettings, model_of};
+use crate::user_error::UserError;
 use crate::workspace::Workspace;
-use crate::{Outcome, libtorch};
 
-/// What was asked of `cargo xtask gate`.
+/// What `cargo xtask gate` is asked to do.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Wish {
+pub struct GateArgs {
     /// Make the runs of today the baselines
     #[arg(long)]
     update: bool,
@@ -37,22 +39,22 @@ const FOLDER: &str = "target/gate";
 const BASELINES: &str = "fixtures/baselines";
 
 /// The command.
-pub fn run(workspace: &Workspace, wish: Wish) -> Result<Outcome> {
-    let memory = if wish.instructions { Outcome::Fine } else { memory(workspace, wish)? };
-    let instructions = instructions::run(workspace, wish.update)?;
+pub fn run(workspace: &Workspace, args: GateArgs) -> Result<Outcome> {
+    let memory = if args.instructions { Outcome::Fine } else { memory(workspace, args)? };
+    let instructions = instructions::run(workspace, args.update)?;
     Ok(if memory == Outcome::Fine { instructions } else { memory })
 }
 
-fn memory(workspace: &Workspace, wish: Wish) -> Result<Outcome> {
-    libtorch::ensure(workspace, libtorch::Wish { offline: wish.offline, again: false })?;
-    let programs = child::build(workspace, &["-p", "trainer", "-p", "viewer"])?;
+fn memory(workspace: &Workspace, args: GateArgs) -> Result<Outcome> {
+    libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
+    let programs = programs::build(workspace, &["-p", "trainer", "-p", "viewer"])?;
     let folder = workspace.root().join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut outcome = Outcome::Fine;
-    for model in MODELS {
-        let timeline = small_run(workspace, &programs, model)?;
+    for timeline in small_runs(workspace, &programs)? {
+        let model = model_of(&timeline)?;
         let baseline = Path::new(BASELINES).join(timeline.file_name().context("a timeline has a name")?);
-        if wish.update {
+        if args.update {
             update(workspace, &timeline, &baseline)?;
         } else if check(workspace, &programs, model, &timeline, &baseline)? == Outcome::CheckFailed {
             outcome = Outcome::CheckFailed;
@@ -61,16 +63,14 @@ fn memory(workspace: &Workspace, wish: Wish) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn small_run(workspace: &Workspace, programs: &Programs, model: &str) -> Result<PathBuf> {
-    let out = Path::new(FOLDER).join(format!("{model}-train.timeline.json"));
-    let run = TrainerRun { mode: "train", model, batch: 2, steps: 3, image_size: 64, threads: 1, out: out.clone() };
-    let mut command = run.command(programs, workspace)?;
+/// A small training run of each model; their timelines.
+fn small_runs(workspace: &Workspace, programs: &Programs) -> Result<Vec<PathBuf>> {
+    let settings =
+        CompareSettings { modes: Some("train"), batch: 2, steps: 3, image_size: 64, threads: 1, out: FOLDER };
+    let mut command = settings.command(programs, workspace)?;
     // oneDNN lays tensors out for the widest vectors it finds; without this each CPU would have its own baseline.
     command.env("ONEDNN_MAX_CPU_ISA", "AVX2");
-    let step = Step::open(format!("gate: run {model}"));
-    child::watch(&mut command, &step)?.expect_success(&format!("the run {model} train"))?;
-    step.done("");
-    Ok(out)
+    trainer_compare::run_all(&mut command, |run| format!("gate: run {}", run.strip_suffix(" train").unwrap_or(run)))
 }
 
 fn update(workspace: &Workspace, timeline: &Path, baseline: &Path) -> Result<()> {
@@ -78,7 +78,8 @@ fn update(workspace: &Workspace, timeline: &Path, baseline: &Path) -> Result<()>
     fs::create_dir_all(to.parent().context("a baseline lies in a folder")?)?;
     let from = workspace.root().join(timeline);
     let text = fs::read_to_string(&from).with_context(|| format!("cannot read {}", from.display()))?;
-    let text = baseline::of(&text, workspace.root()).with_context(|| format!("cannot read {}", from.display()))?;
+    let text =
+        baseline::from_timeline(&text, workspace.root()).with_context(|| format!("cannot read {}", from.display()))?;
     fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
     println!("gate: {} is the new baseline", baseline.display());
     Ok(())
@@ -87,13 +88,13 @@ fn update(workspace: &Workspace, timeline: &Path, baseline: &Path) -> Result<()>
 fn check(workspace: &Workspace, programs: &Programs, model: &str, timeline: &Path, baseline: &Path) -> Result<Outcome> {
     if !workspace.root().join(baseline).exists() {
         let what = format!("there is no baseline {} to hold {model} against", baseline.display());
-        return Err(Trouble::new(what, "make it with `cargo xtask gate --update` and commit it").into());
+        return Err(UserError::new(what, "make it with `cargo xtask gate --update` and commit it").into());
     }
-    let step = Step::open(format!("gate: check {model}"));
+    let progress = Progress::open(format!("gate: check {model}"));
     let mut viewer = programs.command(workspace, "viewer")?;
     viewer.arg("check").arg(timeline).arg("--baseline").arg(baseline);
-    let ended = child::watch(&mut viewer, &step)?;
-    step.done("");
+    let ended = child::run_to_end(&mut viewer, &progress)?;
+    progress.done("");
     print!("{}", ended.stdout);
     match ended.code {
         Some(0) => Ok(Outcome::Fine),
@@ -102,6 +103,6 @@ fn check(workspace: &Workspace, programs: &Programs, model: &str, timeline: &Pat
             println!("gate: {model} grew; if that is meant, `cargo xtask gate --update` and say why in the commit");
             Ok(Outcome::CheckFailed)
         }
-        _ => Err(ended.trouble("viewer check").into()),
+        _ => Err(ended.failure("viewer check").into()),
     }
 }

@@ -1,12 +1,12 @@
-//! The shelf between checkouts: one folder per libtorch, complete or not there.
+//! The cache that all checkouts share: one folder for each libtorch, which is complete or not there.
 //!
 //! ```text
-//!  libtorch-2.11.0-x86_64.partial/   being filled; whatever an interrupted run left here is thrown away by the next
+//!  libtorch-2.11.0-x86_64.partial/   being filled; whatever an interrupted run left here is removed by the next
 //!          | the stamp is written last, then one rename
 //!  libtorch-2.11.0-x86_64/
 //!      include/ lib/ build-version
 //!      stamp                         "BYTES PATH" for every file
-//!  lock                              held while filling, so that two runs do not meet
+//!  lock                              held while filling, so that two runs do not fill it at once
 //! ```
 
 use std::env;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::version::WANTED;
-use crate::trouble::Trouble;
+use crate::user_error::UserError;
 
 const STAMP: &str = "stamp";
 
-/// How a libtorch from here is called where its origin is told.
+/// The origin of a libtorch from the cache, as it is shown to the user.
 pub const ORIGIN: &str = "cached copy of the PyPI packages";
 
 /// The folder that is shared by all checkouts of a user.
@@ -49,18 +49,18 @@ impl Cache {
     /// The cached copy, when it is whole.
     ///
     /// # Errors
-    /// In words for the list of places that were looked at.
+    /// Why it cannot be used, as a line of the list of places that were looked at.
     pub fn entry(&self) -> Result<PathBuf, String> {
         let folder = self.complete();
         check(&folder).map(|()| folder.clone()).map_err(|why| format!("cache: {}: {why}", folder.display()))
     }
 
-    /// Has `fill` fill an empty folder, stamps it, and gives it its name in one step.
+    /// Lets `fill` fill an empty folder, writes the stamp, and gives the folder its name with one rename.
     pub fn install(&self, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let shown = self.folder.display();
         let next = "make room or set ALLOC_TRACKER_CACHE to a folder that can be written (1.7 GB while fetching, 0.5 GB after)";
         fs::create_dir_all(&self.folder)
-            .map_err(|error| Trouble::new(format!("cannot make the cache folder {shown}: {error}"), next))?;
+            .map_err(|error| UserError::new(format!("cannot make the cache folder {shown}: {error}"), next))?;
         let _lock = self.lock()?;
         let complete = self.complete();
         if check(&complete).is_ok() {
@@ -78,14 +78,14 @@ impl Cache {
             fs::rename(&partial, &complete).with_context(|| format!("cannot rename {}", partial.display()))
         });
         if let Err(error) = filled {
-            // Nothing half-installed stays; if even this fails, the missing stamp tells.
+            // Nothing half-installed stays. If even this fails, the stamp is missing, and the next run removes the folder.
             let _ = fs::remove_dir_all(&partial);
             return Err(error);
         }
         Ok(complete)
     }
 
-    /// Waits for another run that is filling the cache.
+    /// Takes the lock; waits for another run that is filling the cache.
     fn lock(&self) -> Result<File> {
         let path = self.folder.join("lock");
         let file = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
@@ -107,11 +107,14 @@ fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
         return Ok(folder);
     }
     let above = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    let trouble = || Trouble::new("no place for the cache: HOME is not set", "set ALLOC_TRACKER_CACHE to a folder");
-    Ok(above.ok_or_else(trouble)?.join("alloc-tracker"))
+    let no_home = || UserError::new("no place for the cache: HOME is not set", "set ALLOC_TRACKER_CACHE to a folder");
+    Ok(above.ok_or_else(no_home)?.join("alloc-tracker"))
 }
 
-/// Whether a folder holds all that its stamp lists, each file with its size.
+/// Whether a folder holds all files that its stamp lists, each with its size.
+///
+/// # Errors
+/// Says in words what is missing or wrong.
 pub fn check(folder: &Path) -> Result<(), String> {
     if !folder.is_dir() {
         return Err("not there".to_owned());

@@ -9,35 +9,35 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::packages::{PYTHON, Wheel};
-use crate::progress::Step;
-use crate::trouble::Trouble;
+use crate::progress::Progress;
+use crate::user_error::UserError;
 
 /// Fetches every wheel into `folder`, which also holds pip's own temporary files, so that nothing stays elsewhere.
 pub fn fetch(wheels: &[Wheel], folder: &Path) -> Result<()> {
     let temporary = folder.join("tmp");
     fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
     let total: u64 = wheels.iter().map(|wheel| wheel.bytes).sum();
-    let step = Step::bytes("libtorch: fetch the PyPI packages", total);
+    let progress = Progress::bytes("libtorch: fetch the PyPI packages", total);
     for wheel in wheels {
-        step.note(wheel.requirement);
+        progress.note(wheel.requirement);
         let log = folder.join("pip.log");
         let writer = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut pip = Command::new("python3");
         pip.args(arguments(wheel, folder)).env("TMPDIR", &temporary).env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
         pip.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         let child = pip.spawn().context("cannot start python3")?;
-        if !wait(child, || step.at(arrived(folder, wheels)))? {
+        if !wait(child, || progress.at(arrived(folder, wheels)))? {
             return Err(explain(wheel, &fs::read_to_string(&log).unwrap_or_default()).into());
         }
         if !folder.join(wheel.file).exists() {
             let what = format!("pip was asked for {} and did not bring {}", wheel.requirement, wheel.file);
             let next = "the package index serves other builds: unset PIP_INDEX_URL and PIP_FIND_LINKS and run again, or set \
                         LIBTORCH to a folder with libtorch 2.11.0";
-            return Err(Trouble::new(what, next).into());
+            return Err(UserError::new(what, next).into());
         }
     }
     fs::remove_dir_all(&temporary).with_context(|| format!("cannot delete {}", temporary.display()))?;
-    step.done(&format!("{} MB", total / 1_000_000));
+    progress.done(&format!("{} MB", total / 1_000_000));
     Ok(())
 }
 
@@ -90,8 +90,8 @@ fn measure(folder: &Path, sizes: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// What pip's words mean for the user.
-fn explain(wheel: &Wheel, log: &str) -> Trouble {
+/// The error for a `pip` that failed: the likely reason from its log, its last lines, and what the user can do.
+fn explain(wheel: &Wheel, log: &str) -> UserError {
     const NO_NETWORK: [&str; 7] = [
         "NewConnectionError",
         "Max retries exceeded",
@@ -116,7 +116,7 @@ fn explain(wheel: &Wheel, log: &str) -> Trouble {
     };
     let next = "run again when there is a network (PIP_INDEX_URL and HTTPS_PROXY are honoured), or set LIBTORCH to a folder \
                 with libtorch 2.11.0, or copy the cache folder of a machine that has it and point ALLOC_TRACKER_CACHE at it";
-    Trouble::new(format!("cannot fetch {}: {why}{tail}", wheel.requirement), next)
+    UserError::new(format!("cannot fetch {}: {why}{tail}", wheel.requirement), next)
 }
 
 #[cfg(test)]
@@ -145,19 +145,19 @@ mod tests {
     #[test]
     fn a_dead_network_is_called_that_with_pips_last_lines() {
         let log = "WARNING: Retrying: NewConnectionError\n\nERROR: Could not find a version (from versions: none)\n";
-        let trouble = explain(&WHEEL, log);
+        let error = explain(&WHEEL, log);
         assert_eq!(
-            trouble.what,
+            error.what,
             "cannot fetch torch==2.11.0: no network, or the package index cannot be reached\n    \
              pip: WARNING: Retrying: NewConnectionError\n    pip: ERROR: Could not find a version (from versions: none)"
         );
-        assert!(trouble.next.contains("set LIBTORCH to a folder with libtorch 2.11.0"));
+        assert!(error.next.contains("set LIBTORCH to a folder with libtorch 2.11.0"));
     }
 
     #[test]
     fn another_failure_is_not_called_a_dead_network() {
-        let trouble = explain(&WHEEL, "ERROR: odd\n");
-        assert_eq!(trouble.what, "cannot fetch torch==2.11.0: pip could not fetch it\n    pip: ERROR: odd");
+        let error = explain(&WHEEL, "ERROR: odd\n");
+        assert_eq!(error.what, "cannot fetch torch==2.11.0: pip could not fetch it\n    pip: ERROR: odd");
     }
 
     #[test]

@@ -16,9 +16,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::cache;
-use super::found::Libtorch;
+use super::candidate::Libtorch;
 use super::version::{self, WANTED};
-use crate::trouble::Trouble;
+use crate::user_error::UserError;
 
 /// Whether `.libtorch` can be used as it is.
 pub fn is_good(place: &Path) -> bool {
@@ -36,7 +36,7 @@ fn cached_copy_is_whole(place: &Path) -> bool {
     !origin(place).starts_with(cache::ORIGIN) || cache::check(copy).is_ok()
 }
 
-/// Where the layout comes from, in words.
+/// Where the layout comes from, as it is shown to the user.
 pub fn origin(place: &Path) -> String {
     let text = fs::read_to_string(place.join("origin")).ok();
     text.map_or_else(|| "put there by hand".to_owned(), |text| text.trim_end().to_owned())
@@ -54,7 +54,7 @@ pub fn make(place: &Path, libtorch: &Libtorch) -> Result<()> {
     remove(&old)
 }
 
-/// Lays out `libtorch` beside `place` and has the loader look at it; one that does not load leaves nothing.
+/// Lays out `libtorch` beside `place` and asks the loader whether it loads. If it does not, nothing is left.
 pub fn try_out(place: &Path, libtorch: &Libtorch) -> Result<()> {
     let fresh = beside(place, "new");
     remove(&fresh)?;
@@ -87,7 +87,7 @@ fn fill(folder: &Path, libtorch: &Libtorch) -> Result<()> {
     version::write(folder)
 }
 
-/// Asks the loader whether `libtorch_cpu.so` finds all that it needs. A machine without `ldd` learns it at the first run.
+/// Asks the loader whether `libtorch_cpu.so` finds all that it needs. Without `ldd`, the first run will tell.
 fn loads(folder: &Path) -> Result<()> {
     let lib = folder.join("lib");
     let Ok(output) = Command::new("ldd").arg(lib.join("libtorch_cpu.so")).env("LD_LIBRARY_PATH", &lib).output() else {
@@ -104,7 +104,7 @@ fn loads(folder: &Path) -> Result<()> {
     );
     let next = "install the named libraries (a `version` that is not found means that this system's glibc or libstdc++ is \
                 older than the package needs: glibc 2.28), or set LIBTORCH to a libtorch 2.11.0 made for this system";
-    Err(Trouble::new(what, next).into())
+    Err(UserError::new(what, next).into())
 }
 
 /// The lines of `ldd` that say what is missing.
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     /// A libtorch of empty files in `folder`.
-    fn pretend(folder: &Path) -> Libtorch {
+    fn fake_libtorch(folder: &Path) -> Libtorch {
         fs::create_dir_all(folder.join("include/torch/csrc/api/include/torch")).unwrap();
         fs::create_dir_all(folder.join("lib")).unwrap();
         fs::write(folder.join("include/torch/csrc/api/include/torch/torch.h"), "").unwrap();
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn the_layout_is_what_torch_sys_wants_and_replaces_a_link() {
         let folder = tempfile::tempdir().unwrap();
-        let libtorch = pretend(&folder.path().join("given"));
+        let libtorch = fake_libtorch(&folder.path().join("given"));
         let place = folder.path().join(".libtorch");
         symlink("/nowhere", &place).unwrap();
         assert!(!is_good(&place));
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn making_it_again_never_touches_what_the_links_point_at() {
         let folder = tempfile::tempdir().unwrap();
-        let libtorch = pretend(&folder.path().join("given"));
+        let libtorch = fake_libtorch(&folder.path().join("given"));
         let place = folder.path().join(".libtorch");
         make(&place, &libtorch).unwrap();
         make(&place, &libtorch).unwrap();
@@ -171,7 +171,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join("libtorch-2.11.0-x86_64");
         let place = folder.path().join(".libtorch");
-        make(&place, &Libtorch { origin: format!("{}, x", cache::ORIGIN), ..pretend(&copy) }).unwrap();
+        make(&place, &Libtorch { origin: format!("{}, x", cache::ORIGIN), ..fake_libtorch(&copy) }).unwrap();
         assert!(!is_good(&place));
         fs::write(copy.join("stamp"), "0 lib/libc10.so\n").unwrap();
         assert!(is_good(&place));
@@ -181,7 +181,7 @@ mod tests {
     fn a_layout_that_says_another_version_is_not_good() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join(".libtorch");
-        make(&place, &pretend(&folder.path().join("given"))).unwrap();
+        make(&place, &fake_libtorch(&folder.path().join("given"))).unwrap();
         fs::write(place.join("build-version"), "2.5.1").unwrap();
         assert!(!is_good(&place));
     }

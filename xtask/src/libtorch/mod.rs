@@ -7,17 +7,18 @@
 //!  cached copy                 only when its stamp agrees with every file
 //!  PyPI packages               pip -> hash -> unpack into the cache
 //!         |
-//!      found::Libtorch  ->  layout  ->  .libtorch/{include, lib/, build-version, origin}
+//!      candidate::Libtorch  ->  layout  ->  .libtorch/{include, lib/, build-version, origin}
 //! ```
 //! What is left out: CUDA's three gigabytes. `libtorch_cpu.so` needs only the CUDA runtime and CUPTI beside it.
 
 mod version;
 
 mod cache;
-mod found;
+mod candidate;
+
+mod packages;
 
 mod download;
-mod packages;
 mod unpack;
 
 mod layout;
@@ -28,18 +29,19 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use crate::checksum;
 use crate::prerequisite;
-use crate::progress::Step;
-use crate::trouble::Trouble;
+use crate::progress::Progress;
+use crate::user_error::UserError;
 use crate::workspace::Workspace;
 
-use cache::Cache;
-use found::Libtorch;
-pub use version::WANTED;
+use self::cache::Cache;
+use self::candidate::Libtorch;
+use self::version::WANTED;
 
-/// What was asked of `cargo xtask libtorch`.
+/// What `cargo xtask libtorch` is asked to do.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub struct Wish {
+pub struct LibtorchArgs {
     /// Fetch nothing: use what is on this machine, or say what is missing
     #[arg(long)]
     pub offline: bool,
@@ -49,60 +51,61 @@ pub struct Wish {
 }
 
 /// The command: prints where libtorch lies.
-pub fn run(workspace: &Workspace, wish: Wish) -> Result<()> {
-    ensure(workspace, wish)?;
+pub fn run(workspace: &Workspace, args: LibtorchArgs) -> Result<()> {
+    ensure(workspace, args)?;
     let origin = layout::origin(&workspace.libtorch());
     println!("libtorch {WANTED} is in .libtorch ({origin})");
     Ok(())
 }
 
 /// After this, `.libtorch/` holds libtorch 2.11.0 and the machine can build on it.
-pub fn ensure(workspace: &Workspace, wish: Wish) -> Result<()> {
+pub fn ensure(workspace: &Workspace, args: LibtorchArgs) -> Result<()> {
     prerequisite::for_building()?;
     let place = workspace.libtorch();
-    if let Some(folder) = found::users_own(workspace, env::var_os("LIBTORCH"))? {
+    if let Some(folder) = candidate::users_own(workspace, env::var_os("LIBTORCH"))? {
         let libtorch = Libtorch::in_folder(&folder, format!("LIBTORCH={}", folder.display()))?;
-        if wish.again || !layout::is_good(&place) || layout::origin(&place) != libtorch.origin {
+        if args.again || !layout::is_good(&place) || layout::origin(&place) != libtorch.origin {
             layout::make(&place, &libtorch)?;
         }
         return Ok(());
     }
-    if !wish.again && layout::is_good(&place) {
+    if !args.again && layout::is_good(&place) {
         return Ok(());
     }
-    let libtorch = search(wish, &place)?;
+    let libtorch = search(args, &place)?;
     layout::make(&place, &libtorch)
 }
 
-/// The places that the user did not name, in order; each that does not serve leaves a line for the error at the end.
-fn search(wish: Wish, place: &Path) -> Result<Libtorch> {
-    let mut looked = vec!["LIBTORCH is not set".to_owned()];
-    match found::python_torch() {
+/// Looks at the places that the user did not name, in order, and fetches libtorch when none of them has it. Each place
+/// that cannot be used leaves a line for the message to the user.
+fn search(args: LibtorchArgs, place: &Path) -> Result<Libtorch> {
+    let mut rejected = vec!["LIBTORCH is not set".to_owned()];
+    match candidate::python_torch() {
         // One that cannot be loaded (its CUDA packages may be gone) is no reason to stop.
         Ok(libtorch) => match layout::try_out(place, &libtorch) {
             Ok(()) => return Ok(libtorch),
-            Err(why) => looked.push(format!("{}: {why}", libtorch.origin)),
+            Err(why) => rejected.push(format!("{}: {why}", libtorch.origin)),
         },
-        Err(why) => looked.push(why),
+        Err(why) => rejected.push(why),
     }
     let cache = Cache::locate()?;
     match cache.entry() {
         Ok(folder) => return cached(&folder),
-        Err(why) => looked.push(why),
+        Err(why) => rejected.push(why),
     }
-    if wish.offline {
+    if args.offline {
         let what = format!("no libtorch {WANTED} on this machine, and --offline forbids to fetch it");
-        let what = looked.iter().fold(what, |text, line| format!("{text}\n    {line}"));
+        let what = rejected.iter().fold(what, |text, line| format!("{text}\n    {line}"));
         let next = "run again without --offline, or set LIBTORCH to a folder with libtorch 2.11.0";
-        return Err(Trouble::new(what, next).into());
+        return Err(UserError::new(what, next).into());
     }
-    for line in looked {
+    for line in rejected {
         eprintln!("libtorch {WANTED}: {line}");
     }
     fetch(&cache)
 }
 
-/// From the package index into the cache; what an interrupted fetch leaves is never taken for good.
+/// Fetches libtorch from the package index into the cache. What an interrupted fetch leaves is never used.
 fn fetch(cache: &Cache) -> Result<Libtorch> {
     let wheels = packages::for_this_machine()?;
     prerequisite::for_fetching()?;
@@ -110,17 +113,17 @@ fn fetch(cache: &Cache) -> Result<Libtorch> {
         let downloads = partial.join("downloads");
         download::fetch(wheels, &downloads)?;
         let total: u64 = wheels.iter().map(|wheel| wheel.bytes).sum();
-        let step = Step::bytes("libtorch: check SHA-256 and unpack", total);
+        let progress = Progress::bytes("libtorch: check SHA-256 and unpack", total);
         for wheel in wheels {
             let file = downloads.join(wheel.file);
-            crate::checksum::verify_or_delete(&file, wheel.sha256, |bytes| step.add(bytes))?;
-            step.note(&format!("unpack {}", wheel.requirement));
+            checksum::verify_or_delete(&file, wheel.sha256, |bytes| progress.add(bytes))?;
+            progress.note(&format!("unpack {}", wheel.requirement));
             unpack::wheel(&file, wheel.libraries, partial)?;
             std::fs::remove_file(&file).with_context(|| format!("cannot delete {}", file.display()))?;
         }
         std::fs::remove_dir_all(&downloads).with_context(|| format!("cannot delete {}", downloads.display()))?;
         version::write(partial)?;
-        step.done("");
+        progress.done("");
         Ok(())
     })?;
     cached(&folder)

@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 
-use crate::trouble::Trouble;
+use crate::user_error::UserError;
 
 /// The Python whose wheel is asked for.
 pub const PYTHON: &str = "3.11";
@@ -109,7 +109,7 @@ fn for_machine(os: &str, arch: &str) -> Result<&'static [Wheel]> {
         _ => {
             let what =
                 format!("no libtorch package is known for {os} on {arch} (known: linux on x86_64, linux on aarch64)");
-            Err(Trouble::new(what, "set LIBTORCH to a folder with libtorch 2.11.0 for this machine").into())
+            Err(UserError::new(what, "set LIBTORCH to a folder with libtorch 2.11.0 for this machine").into())
         }
     }
 }

@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    fn pretend(path: &Path, files: &[&str]) {
+    fn fake_libtorch(path: &Path, files: &[&str]) {
         let mut zip = zip::ZipWriter::new(File::create(path).unwrap());
         for name in files {
             zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
@@ -62,7 +62,7 @@ mod tests {
     fn headers_and_named_libraries_come_out_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.whl");
-        pretend(
+        fake_libtorch(
             &file,
             &["torch/include/c10/a.h", "torch/lib/libc10.so", "torch/lib/libtorch_cuda.so", "torch/__init__.py"],
         );
@@ -78,7 +78,7 @@ mod tests {
     fn a_library_that_is_not_in_the_wheel_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.whl");
-        pretend(&file, &["torch/include/c10/a.h"]);
+        fake_libtorch(&file, &["torch/include/c10/a.h"]);
         let error = wheel(&file, &["torch/lib/libc10.so"], folder.path()).unwrap_err().to_string();
         assert!(error.ends_with("a.whl has no torch/lib/libc10.so"), "{error}");
     }

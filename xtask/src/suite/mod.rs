@@ -5,56 +5,67 @@ mod tally;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use clap::Args;
 
-use crate::child::{self, Line};
-use crate::cli::Offline;
+use self::tally::{Echo, Tally};
+use crate::child::{self, OutputLine};
+use crate::libtorch::{self, LibtorchArgs};
+use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{Outcome, foreign, libtorch, trouble};
+use crate::{foreign, programs, user_error};
 
-use tally::{Tally, Word};
+/// What `cargo xtask test` is asked to do.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct TestArgs {
+    /// Fetch nothing: use what is on this machine, or say what is missing
+    #[arg(long)]
+    offline: bool,
+}
 
-/// What is run, and the words that say so to cargo.
+/// Runs of `cargo test`: what the user is told, and the arguments that choose the tests.
 const RUNS: &[(&str, &[&str])] = &[
     ("run every test", &["--release", "--workspace"]),
     ("run the traps again in debug, with all assertions", &["--package", "tests", "--test", "traps"]),
 ];
 
 /// The command. The last line on stdout is `N passed, M failed`.
-pub fn run(workspace: &Workspace, offline: Offline) -> Result<Outcome> {
+pub fn run(workspace: &Workspace, args: TestArgs) -> Result<Outcome> {
     let started = Instant::now();
     let say = |what: &str| eprintln!("[{:5.0} s] {what}", started.elapsed().as_secs_f64());
-    libtorch::ensure(workspace, libtorch::Wish { offline: offline.offline, again: false })?;
+    libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     say("build everything in release (libtorch's bindings take minutes the first time)");
-    child::build(workspace, &["--workspace", "--all-targets"])?;
+    programs::build(workspace, &["--workspace", "--all-targets"])?;
 
-    if !offline.offline
+    if !args.offline
         && let Err(error) = foreign::fetch(workspace)
     {
-        eprintln!("{}", trouble::told(&error));
+        eprintln!("{}", user_error::full_message(&error));
     }
 
     let mut tally = Tally::default();
-    let mut all_well = true;
+    let mut all_succeeded = true;
     for (what, which) in RUNS {
         say(what);
         let mut cargo = workspace.cargo();
         cargo.arg("test").args(*which).args(["--no-fail-fast", "--", "--show-output"]);
         // Tests that time nothing are quickest and most repeatable when libtorch does not share the cores with them.
         cargo.env("OMP_NUM_THREADS", "1");
-        all_well &= child::listen(&mut cargo, |line| match line {
-            Line::Err(line) if ["Running ", "Doc-tests "].iter().any(|word| line.trim_start().starts_with(word)) => {
+        all_succeeded &= child::stream_lines(&mut cargo, |line| match line {
+            OutputLine::Stderr(line)
+                if ["Running ", "Doc-tests "].iter().any(|word| line.trim_start().starts_with(word)) =>
+            {
                 say(line.trim());
             }
-            Line::Err(line) => eprintln!("{line}"),
-            Line::Out(line) => {
-                if tally.hear(&line) == Word::Aloud {
+            OutputLine::Stderr(line) => eprintln!("{line}"),
+            OutputLine::Stdout(line) => {
+                if tally.read_line(&line) == Echo::Show {
                     println!("{line}");
                 }
             }
         })
         .context("cannot run cargo test")?;
     }
-    let verdict = tally.verdict(all_well);
+    let verdict = tally.verdict(all_succeeded);
     say("done");
     for line in &verdict.details {
         println!("{line}");

@@ -10,13 +10,13 @@
 
 use std::collections::BTreeSet;
 
-/// Whether a line is repeated to the user.
+/// Whether a line of the test programs is shown to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    /// It is.
-    Aloud,
-    /// It is noise.
-    Silent,
+pub enum Echo {
+    /// It is shown.
+    Show,
+    /// It is left out.
+    Hide,
 }
 
 /// The counts so far.
@@ -32,7 +32,7 @@ pub struct Tally {
     inside_successes: bool,
 }
 
-/// The end of the story.
+/// What was counted, as it is told to the user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Skipped and failed tests, each on a line.
@@ -45,15 +45,15 @@ pub struct Verdict {
 
 impl Tally {
     /// Takes the next line of the test programs' output.
-    pub fn hear(&mut self, line: &str) -> Word {
+    pub fn read_line(&mut self, line: &str) -> Echo {
         if let Some(skipped) = line.trim_start().strip_prefix("SKIPPED:") {
             self.skipped.insert(format!("SKIPPED:{skipped}"));
-            return Word::Silent;
+            return Echo::Hide;
         }
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.take_result(counts);
         } else if let Some(announced) = line.strip_prefix("running ").and_then(announced) {
-            self.bury();
+            self.end_program();
             self.running = Some((announced, 0));
         } else if line == "successes:" {
             self.inside_successes = true;
@@ -62,7 +62,7 @@ impl Tally {
         } else if !self.inside_successes {
             self.take_test(line);
         }
-        if self.inside_successes { Word::Silent } else { Word::Aloud }
+        if self.inside_successes { Echo::Hide } else { Echo::Show }
     }
 
     fn take_result(&mut self, counts: &str) {
@@ -84,8 +84,8 @@ impl Tally {
         }
     }
 
-    /// A program that announced tests and never summed up has died: what it did not pass has failed.
-    fn bury(&mut self) {
+    /// A program that announced tests and never summed up has died. Its tests that have not passed count as failed.
+    fn end_program(&mut self) {
         self.inside_successes = false;
         if let Some((announced, passed)) = self.running.take() {
             let lost = announced.saturating_sub(passed).max(1);
@@ -95,10 +95,10 @@ impl Tally {
         }
     }
 
-    /// Ends the counting; `all_well` is cargo's own opinion.
-    pub fn verdict(mut self, all_well: bool) -> Verdict {
-        self.bury();
-        if !all_well && self.failed == 0 {
+    /// Ends the counting; `all_succeeded` says whether cargo itself ended well.
+    pub fn verdict(mut self, all_succeeded: bool) -> Verdict {
+        self.end_program();
+        if !all_succeeded && self.failed == 0 {
             self.failed = 1;
             self.failures.push("cargo test failed without a failed test: see its message above".to_owned());
         }
@@ -128,12 +128,12 @@ fn count(counts: &str, word: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn told(output: &str, all_well: bool) -> Verdict {
+    fn verdict_of(output: &str, all_succeeded: bool) -> Verdict {
         let mut tally = Tally::default();
         output.lines().for_each(|line| {
-            tally.hear(line);
+            tally.read_line(line);
         });
-        tally.verdict(all_well)
+        tally.verdict(all_succeeded)
     }
 
     #[test]
@@ -144,45 +144,48 @@ mod tests {
                       test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s\n";
         let expected =
             Verdict { details: vec!["FAILED: d".into()], line: "3 passed, 1 failed, 1 skipped".into(), good: false };
-        assert_eq!(told(output, false), expected);
+        assert_eq!(verdict_of(output, false), expected);
     }
 
     #[test]
     fn a_green_run_says_so_without_more() {
         let output = "running 1 test\ntest a ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\n";
-        assert_eq!(told(output, true), Verdict { details: vec![], line: "1 passed, 0 failed".into(), good: true });
+        assert_eq!(
+            verdict_of(output, true),
+            Verdict { details: vec![], line: "1 passed, 0 failed".into(), good: true }
+        );
     }
 
     #[test]
     fn a_program_that_dies_counts_its_unanswered_tests_as_failed() {
         let output =
             "running 4 tests\ntest a ... ok\nrunning 1 test\ntest b ... ok\ntest result: ok. 1 passed; 0 failed;\n";
-        let verdict = told(output, false);
+        let verdict = verdict_of(output, false);
         assert_eq!(verdict.line, "2 passed, 3 failed");
         assert_eq!(verdict.details, ["FAILED: a test program ended before its time; tests without an answer: 3"]);
     }
 
     #[test]
     fn a_failure_that_no_test_explains_is_still_red() {
-        let verdict = told("", false);
+        let verdict = verdict_of("", false);
         assert_eq!((verdict.line.as_str(), verdict.good), ("0 passed, 1 failed", false));
     }
 
     #[test]
     fn what_passing_tests_print_is_silent_but_for_what_they_skip() {
         let mut tally = Tally::default();
-        for (line, word) in [
-            ("running 2 tests", Word::Aloud),
-            ("test a ... ok", Word::Aloud),
-            ("successes:", Word::Silent),
-            ("---- a stdout ----", Word::Silent),
-            ("SKIPPED: cgroup: not writable", Word::Silent),
-            ("test x ... ok", Word::Silent),
-            ("failures:", Word::Aloud),
-            ("why it failed", Word::Aloud),
-            ("test result: FAILED. 1 passed; 1 failed; 0 ignored", Word::Aloud),
+        for (line, echo) in [
+            ("running 2 tests", Echo::Show),
+            ("test a ... ok", Echo::Show),
+            ("successes:", Echo::Hide),
+            ("---- a stdout ----", Echo::Hide),
+            ("SKIPPED: cgroup: not writable", Echo::Hide),
+            ("test x ... ok", Echo::Hide),
+            ("failures:", Echo::Show),
+            ("why it failed", Echo::Show),
+            ("test result: FAILED. 1 passed; 1 failed; 0 ignored", Echo::Show),
         ] {
-            assert_eq!(tally.hear(line), word, "{line}");
+            assert_eq!(tally.read_line(line), echo, "{line}");
         }
         assert_eq!(tally.verdict(false).details, ["SKIPPED: cgroup: not writable"]);
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::{
     Allocator, Analysis, Assembler, Book, BookLine, Bucket, Call, Category, Coverage, Dimension, Door, Ending,
-    FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Lane, Machine, Mark, Over,
-    PeakRequested, Place, Record, Resolution, Row, Sample, SampleCounts, Scope, ScopeTotals, Site, SiteColumn,
-    SiteGrowth, SiteSums, Snapshot, Stacks, Step, Sums, Timeline, Totals, TrackerCost,
+    FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Machine, Mark, OutsideFigure,
+    PeakRequested, Place, Record, Resolution, RetainedAt, Row, Sample, SampleCounts, Scope, ScopeTotals, Site,
+    SiteColumn, SiteGrowth, SiteSums, Snapshot, Stacks, Step, Sums, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -108,14 +108,14 @@ pub fn records() -> Vec<Record> {
             by_scope: vec![ScopeTotals { scope: 1, allocations: 2, frees: 1, allocated_bytes: 128 }],
         }),
         Record::AtExit(snapshot(14)),
-        Record::Lanes(vec![
-            Lane {
+        Record::OutsideFigures(vec![
+            OutsideFigure {
                 name: "rss".into(),
                 peak_bytes: Some(8192),
                 at_peak_bytes: Some(4096),
                 source: "/proc/self/statm".into(),
             },
-            Lane { name: "gpu".into(), peak_bytes: None, at_peak_bytes: None, source: "no driver".into() },
+            OutsideFigure { name: "gpu".into(), peak_bytes: None, at_peak_bytes: None, source: "no driver".into() },
         ]),
         Record::Tracker(TrackerCost {
             overhead_bytes: 2048,
@@ -163,9 +163,9 @@ fn analysis() -> Analysis {
         time_ns: 14,
         coverage: Coverage { blocks: 3, bytes: 352, shrunk_bytes: 32, all_blocks: 5, all_bytes: 500 },
         figures: vec![
-            figures(Some("forward"), None, Over::PhaseEnd),
-            figures(None, Some("layer1.0.conv1"), Over::StepEnd),
-            figures(Some("forward"), Some("layer1.0.conv1"), Over::Now),
+            figures(Some("forward"), None, RetainedAt::PhaseEnd),
+            figures(None, Some("layer1.0.conv1"), RetainedAt::StepEnd),
+            figures(Some("forward"), Some("layer1.0.conv1"), RetainedAt::Now),
         ],
         flows: vec![
             flow(forward(), Fate::Temporary, Some(forward()), Category::Activation, 128, 100),

@@ -1,4 +1,5 @@
-//! jemalloc with its own sampling profiler, which `_RJEM_MALLOC_CONF=prof:true` starts; otherwise as the tracker sets it.
+//! jemalloc with its own sampling profiler, which `_RJEM_MALLOC_CONF=prof:true` starts; otherwise as the tracker sets
+//! it.
 use alloc_tracker as _; // its settings of jemalloc, not its allocator
 
 #[global_allocator]

@@ -1,5 +1,5 @@
-//! `tracking-allocator` over jemalloc as the tracker sets it, with tracking on, a group entered, and a tracker that adds to
-//! two counters.
+//! `tracking-allocator` over jemalloc as the tracker sets it, with tracking on, a group entered, and a tracker that
+//! adds to two counters.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use alloc_tracker as _; // its settings of jemalloc, not its allocator

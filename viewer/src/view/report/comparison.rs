@@ -1,17 +1,18 @@
-//! All runs of the page in one set of tables.
-use alloc_timeline::{Dimension, NONE};
+//! The section that compares the runs of the page.
+use alloc_timeline::Dimension;
 use maud::{Markup, html};
 
-use crate::analysis::{Comparison, Line, compare};
+use crate::analysis::{Comparison, ComparisonRow, compare};
 use crate::model::{Run, change, exact, size};
-use crate::view::compare_text::verdicts;
 use crate::view::palette::colour;
-use crate::view::report::page::anchor;
+use crate::view::report::elements::run_anchor;
+use crate::view::words::names::name_in;
+use crate::view::words::verdicts;
 
-/// Rows of a table before the rest is folded away.
+/// Number of rows of a table that are visible at first.
 const MOST_ROWS: usize = 12;
 
-/// The section that compares the runs with the first of them.
+/// The sentences, and tables that compare the runs with the first of them.
 pub(super) fn section(runs: &[Run]) -> Markup {
     let comparison = compare(runs);
     html! {
@@ -24,9 +25,9 @@ pub(super) fn section(runs: &[Run]) -> Markup {
                 (head(&comparison, ""))
                 tbody {
                     (row(&comparison.totals, html! { "live bytes" }))
-                    (row(&figure(runs, |run| Some(run.timeline.peak.requested_bytes)), html! { "requested bytes" }))
-                    (row(&figure(runs, Run::rss_peak), html! { "resident set, highest" }))
-                    (row(&figure(runs, |run| Some(run.timeline.at_exit.snapshot.live_bytes)), html! { "alive at exit" }))
+                    (row(&comparison.figure(|run| Some(run.timeline.peak.requested_bytes)), html! { "requested bytes" }))
+                    (row(&comparison.figure(Run::rss_peak), html! { "resident set, highest" }))
+                    (row(&comparison.figure(|run| Some(run.timeline.at_exit.snapshot.live_bytes)), html! { "alive at exit" }))
                 }
             } }
             @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
@@ -37,22 +38,19 @@ pub(super) fn section(runs: &[Run]) -> Markup {
     }
 }
 
-fn figure(runs: &[Run], of: fn(&Run) -> Option<u64>) -> Line {
-    Line { name: String::new(), bytes: runs.iter().map(of).collect() }
-}
-
+/// The names of one dimension. Those beyond the first rows are folded away.
 fn table(comparison: &Comparison<'_>, dimension: Dimension) -> Markup {
-    let lines = comparison.by(dimension);
-    let (first, rest) = lines.split_at(lines.len().min(MOST_ROWS));
-    let rows = |lines: &[Line], skipped: usize| {
+    let rows = comparison.rows_by(dimension);
+    let (first, rest) = rows.split_at(rows.len().min(MOST_ROWS));
+    let body = |rows: &[ComparisonRow], skipped: usize| {
         html! {
             tbody {
-                @for (rank, line) in lines.iter().enumerate() {
+                @for (rank, line) in rows.iter().enumerate() {
                     (row(line, html! {
                         @if matches!(dimension, Dimension::Category | Dimension::Phase) {
                             span.swatch style={ "background:" (colour(dimension, &line.name, rank + skipped)) } {}
                         }
-                        @if line.name == NONE { "no " (dimension) } @else { (line.name) }
+                        (name_in(dimension, &line.name))
                     }))
                 }
             }
@@ -62,12 +60,12 @@ fn table(comparison: &Comparison<'_>, dimension: Dimension) -> Markup {
         table.numbers {
             caption { "By " (dimension) }
             (head(comparison, dimension.name()))
-            (rows(first, 0))
+            (body(first, 0))
         }
         @if !rest.is_empty() {
             details {
                 summary { (rest.len()) " more" }
-                table.numbers { (head(comparison, dimension.name())) (rows(rest, MOST_ROWS)) }
+                table.numbers { (head(comparison, dimension.name())) (body(rest, MOST_ROWS)) }
             }
         }
     }
@@ -79,7 +77,7 @@ fn head(comparison: &Comparison<'_>, first: &str) -> Markup {
             tr {
                 th scope="col" { (first) }
                 @for (index, run) in comparison.runs.iter().enumerate() {
-                    th scope="col" { a href={ "#" (anchor(index)) } { (run.label) } }
+                    th scope="col" { a href={ "#" (run_anchor(index)) } { (run.label) } }
                     @if index > 0 { th.difference scope="col" { "to first" } }
                 }
             }
@@ -87,7 +85,7 @@ fn head(comparison: &Comparison<'_>, first: &str) -> Markup {
     }
 }
 
-fn row(line: &Line, name: Markup) -> Markup {
+fn row(line: &ComparisonRow, name: Markup) -> Markup {
     html! {
         tr {
             th scope="row" { (name) }

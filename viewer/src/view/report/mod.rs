@@ -1,10 +1,16 @@
-//! One HTML page about one or more runs. It needs nothing but itself: no address outside, styles, pictures and
-//! flamegraph scripts inline. Each flamegraph stands in a frame of its own, so that their scripts cannot meet.
+//! One HTML page about one or more runs. The page is complete in itself: styles, pictures and the scripts of the flamegraphs
+//! are inline, and no address outside is named. Each flamegraph has a frame of its own, so that their scripts cannot interfere.
+// Each group uses only the groups above it.
+mod elements;
+mod flame_frame;
+
 mod comparison;
 mod fates;
-mod page;
-mod run;
 mod stacks;
 mod tables;
+
+mod run;
+
+mod page;
 
 pub use page::report;

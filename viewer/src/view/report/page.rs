@@ -1,20 +1,24 @@
-//! The page: heading, contents, comparison, then a section for each run.
+//! The whole page: heading, overview, comparison, and a section about each run.
 use alloc_timeline::Dimension;
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::model::{Run, size, time};
-use crate::view::flame::Order;
+use crate::view::folded::FlameOrder;
+use crate::view::report::elements::run_anchor;
 use crate::view::report::{comparison, run};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The whole page about `runs`, timelines split by `dimension`, flamegraphs in `order`.
-pub fn report(runs: &[Run], dimension: Dimension, order: Order) -> Result<String> {
+/// The page about `runs`. The timelines are split by `dimension`; the frames of the flamegraphs are in `order`.
+///
+/// # Errors
+/// When a flamegraph cannot be drawn.
+pub fn report(runs: &[Run], dimension: Dimension, order: FlameOrder) -> Result<String> {
     let sections: Vec<Markup> = runs
         .iter()
         .enumerate()
-        .map(|(index, one)| run::section(one, &anchor(index), dimension, order))
+        .map(|(index, one)| run::section(one, &run_anchor(index), dimension, order))
         .collect::<Result<_>>()?;
     let title = match runs {
         [one] => format!("Memory of {}", one.title()),
@@ -55,19 +59,14 @@ pub fn report(runs: &[Run], dimension: Dimension, order: Order) -> Result<String
     Ok(page.into_string())
 }
 
-/// Where the section of the run with that index stands on the page.
-pub(super) fn anchor(index: usize) -> String {
-    format!("run-{}", index + 1)
-}
-
-/// A card for each run, with its peak as a bar on one common scale.
+/// A card for each run, with its peak and its resident set as bars on one common scale.
 fn overview(runs: &[Run]) -> Markup {
     let most = runs.iter().map(|run| run.timeline.peak.live_bytes.max(run.rss_peak().unwrap_or(0))).max().unwrap_or(1);
     let width = |bytes: u64| format!("width:{:.2}%", bytes as f64 * 100.0 / most.max(1) as f64);
     html! {
         nav.cards aria-label="Runs" {
             @for (index, run) in runs.iter().enumerate() {
-                a.card href={ "#" (anchor(index)) } {
+                a.card href={ "#" (run_anchor(index)) } {
                     span.name { (run.label) }
                     span.figure { (size(run.timeline.peak.live_bytes)) }
                     span.dim { "live at the peak, " (time(run.timeline.peak.time_ns)) }

@@ -1,30 +1,31 @@
-//! Who held the peak by stack, on the page.
+//! The section about the sampled stacks of one run.
 use anyhow::Result;
 use maud::{Markup, html};
 
-use crate::analysis::{Measure, site_bytes, sites};
+use crate::analysis::{Measure, measured_bytes, sites};
 use crate::model::{Run, exact, share, size};
-use crate::view::flame::stacks_flame;
-use crate::view::report::run::picture;
-use crate::view::stacks_text::{calls, growing_stacks, scope};
+use crate::view::flame::stacks_flamegraph;
+use crate::view::report::flame_frame::flame_frame;
+use crate::view::words::names::owner_name;
+use crate::view::words::stacks::{call_chain, growing_stacks};
 
 /// Rows of the table.
 const MOST_ROWS: usize = 15;
 
-/// All of it; nothing for a run without stacks.
+/// The section; empty for a run without stacks.
 pub(super) fn section(run: &Run) -> Result<Markup> {
     let Some(stacks) = run.timeline.stacks.as_ref().filter(|stacks| stacks.complete) else { return Ok(html! {}) };
     let sites = sites(&run.timeline, Measure::Peak);
-    let whole = site_bytes(&stacks.sums(), Measure::Peak);
+    let whole = measured_bytes(&stacks.sums(), Measure::Peak);
     let growing = growing_stacks(run);
-    let flame = stacks_flame(run)?;
+    let flame = stacks_flamegraph(run)?;
     Ok(html! {
         h3 { "Who held the peak, by stack" }
         p.dim {
             "Estimated from " (exact(stacks.samples.taken)) " samples, one in " (size(stacks.mean_bytes))
             " of allocated bytes on the average; +- is one standard error."
         }
-        @if let Some(flame) = flame { (picture(&format!("Flamegraph of the stacks of {}", run.title()), &flame)) }
+        @if let Some(flame) = flame { (flame_frame(&format!("Flamegraph of the stacks of {}", run.title()), &flame)) }
         table.numbers {
             thead {
                 tr {
@@ -36,7 +37,7 @@ pub(super) fn section(run: &Run) -> Result<Markup> {
                 @for site in sites.iter().take(MOST_ROWS) {
                     @let bytes = site.bytes(Measure::Peak);
                     tr {
-                        th scope="row" { (calls(site)) } td.text { (scope(site)) }
+                        th scope="row" { (call_chain(site)) } td.text { (owner_name(&site.scope)) }
                         td title={ (exact(bytes)) " bytes" } { (size(bytes)) }
                         td { (format!("{:.0} %", site.error(Measure::Peak) * 100.0)) } td { (share(bytes, whole)) }
                     }

@@ -1,32 +1,22 @@
-//! The tables of one run's section.
-use alloc_timeline::{Dimension, NONE, Scope, Snapshot, Step};
+//! The tables of the section about one run.
+use alloc_timeline::{Category, Dimension, Scope, Snapshot, Step};
 use maud::{Markup, html};
 
 use crate::analysis;
-use crate::model::{Parts, Run, exact, exact_change, share, size, time};
+use crate::model::{Run, exact, share, size, time};
 use crate::view::palette::colour;
+use crate::view::report::elements::bar;
+use crate::view::words::account::account_sentence;
+use crate::view::words::names::{name_in, name_or_dash};
 
-/// Rows of a table before the rest is folded away.
+/// Number of rows of a table that are visible at first.
 const MOST_ROWS: usize = 10;
-/// Steps shown from the beginning and from the end.
+/// Number of steps that are displayed at the beginning, and as many at the end.
 const MOST_STEPS: usize = 12;
 
-/// A bar from `from` to `from + bytes` of `whole`.
-pub(super) fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
-    let percent = |part: u64| part as f64 * 100.0 / whole.max(1) as f64;
-    html! {
-        td.track aria-hidden="true" {
-            span style={ "margin-left:" (format!("{:.2}", percent(from))) "%;width:" (format!("{:.2}", percent(bytes))) "%;background:" (fill) } {}
-        }
-    }
-}
-
+/// Bytes, exact and rounded, and their share.
 fn bytes_cells(bytes: u64, whole: u64) -> Markup {
     html! { td { (exact(bytes)) } td { (size(bytes)) } td { (share(bytes, whole)) } }
-}
-
-fn named(name: &str, dimension: Dimension) -> String {
-    if name == NONE { format!("no {dimension}") } else { name.to_owned() }
 }
 
 /// The peak by one dimension, with bars.
@@ -43,7 +33,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
                         _ => colour(dimension, name, rank + skipped).to_string(),
                     };
                     tr {
-                        th scope="row" { (named(name, dimension)) }
+                        th scope="row" { (name_in(dimension, name)) }
                         td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, live)) }
                         (bar(0, *bytes, most, &fill))
                     }
@@ -54,12 +44,12 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
     let head = html! {
         thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "share" } th.track scope="col" {} } }
     };
-    let (first, rest): (&Parts, &[(String, u64)]) = (&parts, parts.get(MOST_ROWS..).unwrap_or_default());
+    let (first, rest) = parts.split_at(parts.len().min(MOST_ROWS));
     html! {
         table.numbers.bars {
             caption { "By " (dimension) }
             (head)
-            (rows(&first[..first.len().min(MOST_ROWS)], 0))
+            (rows(first, 0))
         }
         @if !rest.is_empty() {
             details {
@@ -70,12 +60,11 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
     }
 }
 
-/// The biggest owners of a table: layer, phase, operator and category together.
+/// The `most` biggest owners of a snapshot, and the rest in one row.
 pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Markup {
     let owners = analysis::owners(snapshot, scopes);
     let live = snapshot.live_bytes;
     let widest = owners.first().map_or(1, |owner| owner.bytes);
-    let dash = |name: &str| if name == NONE { "-".to_owned() } else { name.to_owned() };
     html! {
         table.numbers.bars {
             thead {
@@ -88,8 +77,8 @@ pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Mark
             tbody {
                 @for owner in owners.iter().take(most) {
                     tr {
-                        th scope="row" { (dash(&owner.layer)) }
-                        td.text { (dash(&owner.phase)) } td.text { (dash(&owner.op)) } td.text { (owner.category) }
+                        th scope="row" { (name_or_dash(&owner.scope.layer)) }
+                        td.text { (name_or_dash(&owner.scope.phase)) } td.text { (name_or_dash(&owner.scope.op)) } td.text { (owner.category) }
                         td { (exact(owner.blocks)) }
                         (bytes_cells(owner.bytes, live))
                         (bar(0, owner.bytes, widest, &colour(Dimension::Category, owner.category.name(), 0).to_string()))
@@ -107,12 +96,12 @@ pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Mark
     }
 }
 
-/// The account of the resident set as a waterfall that ends at it.
-pub(super) fn book(run: &Run) -> Markup {
+/// The account of the resident set as a waterfall: each bar begins where the one before ends.
+pub(super) fn account(run: &Run) -> Markup {
     let Some(book) = &run.timeline.book else {
         return html! { p { "The account of the resident set is unavailable: /proc could not be read during this run." } };
     };
-    // Where each bar begins: at the sum of the lines before, or where a negative line leads back to.
+    // The beginning and the length of each bar. The bar of a negative line begins at the sum that it leads back to.
     let mut sum = 0i128;
     let mut highest = i128::from(book.rss_bytes);
     let mut bars = Vec::new();
@@ -123,7 +112,6 @@ pub(super) fn book(run: &Run) -> Markup {
         sum = next;
     }
     let clamp = |value: i128| u64::try_from(value).unwrap_or(0);
-    let peak = run.timeline.peak.live_bytes;
     html! {
         table.numbers.bars {
             caption { "Account of the resident set" }
@@ -142,11 +130,7 @@ pub(super) fn book(run: &Run) -> Markup {
             }
             tfoot { tr { th scope="row" { "= resident set" } (bytes_cells(book.rss_bytes, book.rss_bytes)) (bar(0, book.rss_bytes, clamp(highest), "var(--ink)")) } }
         }
-        p.dim {
-            "Taken at " (time(book.time_ns)) ", " (time(book.time_ns.abs_diff(run.timeline.peak.time_ns)))
-            " from the peak, with " (exact(book.live_bytes)) " bytes live ("
-            (exact_change(i128::from(book.live_bytes) - i128::from(peak))) " against the peak)."
-        }
+        p.dim { (account_sentence(book, &run.timeline.peak)) "." }
     }
 }
 
@@ -168,18 +152,13 @@ pub(super) fn lanes(run: &Run) -> Markup {
     }
 }
 
-/// The steps; of very many the first and the last.
+/// The steps. When there are many, only the first and the last ones are displayed.
 pub(super) fn steps(run: &Run) -> Markup {
     let steps = &run.timeline.steps;
     let most = steps.iter().map(|step| step.live_bytes).max().unwrap_or(1);
     let row = |step: &Step| {
-        let mut from = 0;
-        let mut parts: Vec<(&str, u64, u64)> = Vec::new();
-        for category in alloc_timeline::Category::ALL {
-            let bytes = step.by_category.get(category.name()).copied().unwrap_or(0);
-            parts.push((category.name(), from, bytes));
-            from += bytes;
-        }
+        let of_category = |category: Category| step.by_category.get(category.name()).copied().unwrap_or(0);
+        let parts = Category::ALL.map(|category| (category.name(), of_category(category)));
         html! {
             tr {
                 th scope="row" { (step.index) }
@@ -188,7 +167,7 @@ pub(super) fn steps(run: &Run) -> Markup {
                 td { (size(step.end_live_bytes)) }
                 td.track aria-hidden="true" {
                     span.stack style={ "width:" (format!("{:.2}", step.live_bytes as f64 * 100.0 / most.max(1) as f64)) "%" } {
-                        @for (name, _, bytes) in parts.iter().filter(|part| part.2 > 0) {
+                        @for (name, bytes) in parts.iter().filter(|part| part.1 > 0) {
                             i title={ (name) ": " (size(*bytes)) } style={ "flex:" (bytes) ";background:" (colour(Dimension::Category, name, 0)) } {}
                         }
                     }
@@ -217,7 +196,7 @@ pub(super) fn steps(run: &Run) -> Markup {
     }
 }
 
-/// The own peaks of phases, layers and operators.
+/// Each phase's, layer's and operator's own peak.
 pub(super) fn high_waters(run: &Run) -> Markup {
     let mut high_waters: Vec<_> = run.timeline.high_waters.iter().collect();
     high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
@@ -234,7 +213,7 @@ pub(super) fn high_waters(run: &Run) -> Markup {
                             tbody {
                                 @for high in lines {
                                     tr {
-                                        th scope="row" { (named(&high.name, dimension)) }
+                                        th scope="row" { (name_in(dimension, &high.name)) }
                                         td title={ (exact(high.live_bytes)) " bytes" } { (size(high.live_bytes)) } td { (time(high.time_ns)) }
                                         (bar(0, high.live_bytes, most, "var(--bar)"))
                                     }
@@ -248,7 +227,7 @@ pub(super) fn high_waters(run: &Run) -> Markup {
     }
 }
 
-/// What the tracker took for itself.
+/// The memory that the tracker itself needed.
 pub(super) fn tracker(run: &Run) -> Markup {
     let tracker = &run.timeline.tracker;
     let totals = &run.timeline.totals;

@@ -1,15 +1,19 @@
-//! The words around the picture: heading, the peak's label, legend.
-use alloc_timeline::{Dimension, NONE};
+//! The texts of the picture: heading, label of the peak, and legend.
+use alloc_timeline::Dimension;
 
 use crate::analysis::Curve;
 use crate::model::{Run, share, shortened, size, time};
 use crate::view::palette::colour;
-use crate::view::svg::{Num, Svg};
-use crate::view::timeline::{DIM, Frame, HALO, INK, LEFT, PLOT_WIDTH, RSS, TOP};
+use crate::view::svg::{Coordinate, Svg};
+use crate::view::timeline::layout::{DIM, HALO, INK, LEFT, PLOT_WIDTH, PlotArea, RSS, TOP};
+use crate::view::words::names::name_in;
 
-/// Distance of two entries of the legend.
+/// Distance between two entries of the legend.
 const LEGEND_LINE: f64 = 30.0;
+/// The longest name in the legend.
+const LEGEND_NAME: usize = 29;
 
+/// Two lines above the picture.
 pub(super) fn heading(svg: &mut Svg, run: &Run, dimension: Dimension) {
     svg.text(LEFT, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
     let peak = &run.timeline.peak;
@@ -21,23 +25,33 @@ pub(super) fn heading(svg: &mut Svg, run: &Run, dimension: Dimension) {
     svg.text(LEFT, 52.0, format_args!("{DIM} font-size=\"13\""), &line);
 }
 
-pub(super) fn peak(svg: &mut Svg, frame: &Frame, run: &Run) {
+/// A circle at the peak, with a label above it.
+pub(super) fn peak(svg: &mut Svg, area: &PlotArea, run: &Run) {
     let peak = &run.timeline.peak;
     if peak.live_bytes == 0 {
         return;
     }
-    let (x, y) = (frame.x(peak.time_ns), frame.y(peak.live_bytes));
+    let (x, y) = (area.x(peak.time_ns), area.y(peak.live_bytes));
     svg.with_tip(
         "circle",
-        format_args!("{RSS} cx=\"{}\" cy=\"{}\" r=\"4.5\" fill=\"#fff\" stroke-width=\"2\"", Num(x), Num(y)),
+        format_args!(
+            "{RSS} cx=\"{}\" cy=\"{}\" r=\"4.5\" fill=\"#fff\" stroke-width=\"2\"",
+            Coordinate(x),
+            Coordinate(y)
+        ),
         &format!("peak: {} at {}", size(peak.live_bytes), time(peak.time_ns)),
     );
-    // The label lies in the head room, where no curve reaches.
+    // The label lies above the highest point of the curves.
     let label = format!("peak {} at {}", size(peak.live_bytes), time(peak.time_ns));
     let half = label.chars().count() as f64 * 3.7;
     let middle = x.clamp(LEFT + half + 4.0, LEFT + PLOT_WIDTH - half - 4.0);
-    let line = format_args!("{RSS} stroke-width=\"1\" d=\"M{x} {}V{}\"", Num(TOP + 20.0), Num(y - 5.0), x = Num(x))
-        .to_string();
+    let line = format_args!(
+        "{RSS} stroke-width=\"1\" d=\"M{x} {}V{}\"",
+        Coordinate(TOP + 20.0),
+        Coordinate(y - 5.0),
+        x = Coordinate(x)
+    )
+    .to_string();
     if y > TOP + 26.0 {
         svg.element("path", line);
     }
@@ -46,6 +60,7 @@ pub(super) fn peak(svg: &mut Svg, frame: &Frame, run: &Run) {
     svg.text(middle, TOP + 15.0, format_args!("{INK} {font}"), &label);
 }
 
+/// The bands with their bytes at the peak, and the resident set.
 pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve) {
     let x = LEFT + PLOT_WIDTH + 22.0;
     let live = run.timeline.peak.live_bytes;
@@ -55,17 +70,18 @@ pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve) {
     for (rank, band) in curve.bands.iter().enumerate() {
         y += LEGEND_LINE;
         let fill = colour(curve.dimension, &band.name, rank);
-        let swatch =
-            format_args!("width=\"13\" height=\"13\" rx=\"2\" fill=\"{fill}\" x=\"{x}\" y=\"{}\"", Num(y - 11.0));
+        let swatch = format_args!(
+            "width=\"13\" height=\"13\" rx=\"2\" fill=\"{fill}\" x=\"{x}\" y=\"{}\"",
+            Coordinate(y - 11.0)
+        );
         svg.element("rect", swatch);
-        let name = if band.name == NONE { format!("no {}", curve.dimension) } else { band.name.clone() };
-        svg.text(x + 20.0, y, &ink, &shortened(&name, 29));
+        svg.text(x + 20.0, y, &ink, &shortened(&name_in(curve.dimension, &band.name), LEGEND_NAME));
         let amount = format!("{}  ({})", size(band.at_peak), share(band.at_peak, live));
         svg.text(x + 20.0, y + 14.0, &dim, &amount);
     }
     if !curve.rss.is_empty() {
         y += LEGEND_LINE;
-        svg.element("path", format_args!("{RSS} stroke-width=\"2\" d=\"M{x} {}h13\"", Num(y - 4.0)));
+        svg.element("path", format_args!("{RSS} stroke-width=\"2\" d=\"M{x} {}h13\"", Coordinate(y - 4.0)));
         svg.text(x + 20.0, y, &ink, "resident set (RSS)");
         let amount = run.lane("rss").and_then(|lane| lane.at_peak_bytes);
         let amount = amount.map_or("not read at the peak".to_owned(), |bytes| format!("{} at the peak", size(bytes)));

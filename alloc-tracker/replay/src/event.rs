@@ -1,0 +1,151 @@
+//! Events: what happened in a program, in the order in which it happened.
+use alloc_timeline::Category;
+
+use crate::counts::{BlockSize, Counts};
+use crate::scope::{NameId, ScopeId};
+
+/// Something that happened in the program. Most blocks are only counted, in batches; the others are *followed*: they are
+/// known by their address from `Allocated` or `Adopted` until `Freed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Blocks of one scope that are counted in batches: what they added up to since the batch before.
+    Batch {
+        /// The scope that owns them.
+        scope: ScopeId,
+        /// What they did.
+        counts: Counts,
+    },
+    /// A block was allocated that is followed from now on.
+    Allocated {
+        /// The scope that owns it.
+        scope: ScopeId,
+        /// Where it starts.
+        address: u64,
+        /// How large it is.
+        size: BlockSize,
+        /// Which call of an outermost operator allocated it; 0: none.
+        op_call: u64,
+        /// What it is for, when that is known beforehand; a tensor's storage, say. `None`: the scope's base category, which
+        /// is metadata for a scope with an operator.
+        category: Option<Category>,
+    },
+    /// A block that was counted in batches until now is followed from now on: a realloc made it large, or somebody labels
+    /// it. The fields are those of `Allocated`.
+    Adopted {
+        /// See `Allocated`.
+        scope: ScopeId,
+        /// See `Allocated`.
+        address: u64,
+        /// See `Allocated`.
+        size: BlockSize,
+        /// See `Allocated`.
+        op_call: u64,
+        /// See `Allocated`.
+        category: Option<Category>,
+    },
+    /// A followed block is about to be freed.
+    Freed {
+        /// The scope that owns it.
+        scope: ScopeId,
+        /// Where it starts.
+        address: u64,
+        /// How large it is.
+        size: BlockSize,
+        /// Which call of an outermost operator frees it; 0: none.
+        op_call: u64,
+        /// The scope that is active on the thread that frees it, where that is known.
+        freed_in: Option<ScopeId>,
+    },
+    /// A followed block is about to change its size: its address is nobody's until `ResizeEnded`.
+    ResizeBegan {
+        /// The scope that owns it.
+        scope: ScopeId,
+        /// Where it starts.
+        address: u64,
+        /// How large it is before.
+        size: BlockSize,
+        /// Says which `ResizeEnded` belongs to this.
+        token: u64,
+    },
+    /// It has a new size and perhaps a new address.
+    ResizeEnded {
+        /// Where it starts now; `None`: it is counted in batches from now on.
+        address: Option<u64>,
+        /// How large it is now.
+        size: BlockSize,
+        /// That of `ResizeBegan`.
+        token: u64,
+    },
+    /// A followed block is of this category, and `scope`'s, for its whole life.
+    Labelled {
+        /// The scope that owns it.
+        scope: ScopeId,
+        /// Where it starts.
+        address: u64,
+        /// What it is for.
+        category: Category,
+    },
+    /// The program named an instant.
+    Mark {
+        /// What it called it.
+        name: NameId,
+        /// Whether the table of owners is wanted.
+        with_owners: bool,
+    },
+    /// A step begins; the one before ends, if it is still open.
+    StepBegan,
+    /// The open step ends.
+    StepEnded,
+    /// A thread left a phase.
+    PhaseLeft {
+        /// The phase's name.
+        phase: NameId,
+    },
+    /// The program pauses the recording: no instant counts as a peak.
+    Paused,
+    /// It resumes the recording.
+    Resumed,
+    /// A block, or what a realloc added to one, was sampled together with the calls that led to it. The event comes before
+    /// the one that counts the block, so that no peak has the block without its sample.
+    Sampled {
+        /// The scope that owns it.
+        scope: ScopeId,
+        /// Where the block starts.
+        address: u64,
+        /// Its usable bytes, or those that were added; at least 1.
+        bytes: u64,
+        /// How many bytes the sample stands for; at least `bytes`.
+        weight: u64,
+        /// The number of the stack; 0: its calls could not be found.
+        stack: u32,
+        /// Whether outer calls of the stack are missing.
+        cut: bool,
+        /// Whether it is a block of its own, and not what a realloc added.
+        fresh: bool,
+        /// Whether its free will be an event.
+        followed: bool,
+    },
+    /// A sampled block is about to be freed.
+    SampleFreed {
+        /// Where it starts.
+        address: u64,
+    },
+    /// A sampled block is about to change its size: its address is nobody's until `SampleResizeEnded`.
+    SampleResizeBegan {
+        /// Where it starts.
+        address: u64,
+        /// Says which `SampleResizeEnded` belongs to this.
+        token: u64,
+    },
+    /// It has a new size.
+    SampleResizeEnded {
+        /// Where it starts now; `None`: its free will be no event.
+        address: Option<u64>,
+        /// Usable bytes before.
+        before: u64,
+        /// Usable bytes now.
+        after: u64,
+        /// That of `SampleResizeBegan`.
+        token: u64,
+    },
+}

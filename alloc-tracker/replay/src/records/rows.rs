@@ -1,0 +1,73 @@
+//! Tables of owners: rows, snapshots, and the record of a step.
+use std::collections::BTreeMap;
+
+use alloc_timeline::{Row, Snapshot, Step, Sums};
+
+use crate::accounts::{Account, Accounts};
+use crate::amount::{Amount, positive};
+use crate::high_water::{HighWaterMarks, Span};
+use crate::steps::OpenStep;
+
+/// One row for each account with usable bytes; `amount` says how many it has. An account below zero (a thread has
+/// published what it freed, another one not yet what it allocated) has no row.
+fn rows(accounts: &Accounts, amount: impl Fn(&Account) -> Amount) -> Vec<Row> {
+    let row = |account: &Account| {
+        let held = amount(account);
+        (held.usable > 0).then(|| Row {
+            scope: account.scope.into(),
+            category: account.category,
+            usable_bytes: positive(held.usable),
+            requested_bytes: positive(held.requested),
+            blocks: positive(held.blocks),
+        })
+    };
+    let mut rows: Vec<Row> = accounts.all().iter().filter_map(row).collect();
+    rows.sort_by_key(|row| (row.scope, row.category));
+    rows
+}
+
+/// A snapshot of what `amount` says of the accounts. The rows alone make its sums; what accounts below zero would take
+/// away is within the slack.
+pub fn snapshot(accounts: &Accounts, amount: impl Fn(&Account) -> Amount, time_ns: u64, slack_bytes: u64) -> Snapshot {
+    let rows = rows(accounts, amount);
+    Snapshot {
+        time_ns,
+        live_bytes: rows.iter().map(|row| row.usable_bytes).sum(),
+        requested_bytes: rows.iter().map(|row| row.requested_bytes).sum(),
+        slack_bytes,
+        rows,
+    }
+}
+
+/// The sums of the snapshot of now, without its rows.
+pub fn live_sums(accounts: &Accounts) -> Sums {
+    let live = accounts.all().iter().map(Account::live).filter(|held| held.usable > 0);
+    let sums = |held: Amount| Sums {
+        usable_bytes: positive(held.usable),
+        requested_bytes: positive(held.requested),
+        blocks: positive(held.blocks),
+    };
+    live.map(sums).collect()
+}
+
+/// The record of `step`, which ends now.
+pub fn step(accounts: &Accounts, marks: &HighWaterMarks, step: OpenStep, end_ns: u64) -> Step {
+    let mut by_category = BTreeMap::new();
+    let peak = rows(accounts, |account| account.at(Span::Step, marks));
+    for row in &peak {
+        *by_category.entry(row.category.name().to_owned()).or_default() += row.usable_bytes;
+    }
+    let end = rows(accounts, Account::live);
+    let requested = |rows: &[Row]| Some(rows.iter().map(|row| row.requested_bytes).sum());
+    Step {
+        index: step.index,
+        start_ns: step.start_ns,
+        end_ns,
+        peak_ns: marks.of(Span::Step).time_ns,
+        live_bytes: by_category.values().sum(),
+        by_category,
+        end_live_bytes: end.iter().map(|row| row.usable_bytes).sum(),
+        requested_bytes: requested(&peak),
+        end_requested_bytes: requested(&end),
+    }
+}

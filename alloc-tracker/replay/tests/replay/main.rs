@@ -1,0 +1,8 @@
+//! What a replay makes of events that were made up by hand: exact numbers, each with the reason for it.
+mod program;
+
+mod blocks;
+mod ending;
+mod peaks;
+mod samples;
+mod steps;

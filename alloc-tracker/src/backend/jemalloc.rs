@@ -1,0 +1,97 @@
+//! jemalloc, as tikv-jemalloc-sys builds it: the allocator under the tracker unless the user wants another.
+use std::ffi::{c_char, c_int};
+
+use tikv_jemalloc_sys as je;
+
+/// jemalloc's settings unless the environment (`_RJEM_MALLOC_CONF`) says otherwise. Training frees and reallocates the
+/// same large blocks every step; jemalloc's default gives blocks of 8 MiB and more back to the kernel at once, so that
+/// every step faults their pages in again. `docs/OVERHEAD.md` has the numbers.
+pub const CONFIG: &std::ffi::CStr = c"oversize_threshold:0,dirty_decay_ms:-1,muzzy_decay_ms:-1";
+
+/// jemalloc looks this symbol up when it starts.
+#[unsafe(export_name = "_rjem_malloc_conf")]
+#[used]
+pub static MALLOC_CONF: Option<&'static c_char> =
+    // SAFETY: the pointer is that of a C string constant, valid for ever and never null.
+    unsafe { CONFIG.as_ptr().as_ref() };
+
+/// Allocates `size` bytes, any number. Null and ENOMEM when there is no memory.
+#[inline(always)]
+pub fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: malloc accepts every size.
+    unsafe { je::malloc(size) }.cast()
+}
+
+/// Allocates `count` times `size` zeroed bytes. Null and ENOMEM when there is no memory or the product overflows.
+pub fn calloc(count: usize, size: usize) -> *mut u8 {
+    // SAFETY: calloc accepts every pair of sizes and checks their product.
+    unsafe { je::calloc(count, size) }.cast()
+}
+
+/// Allocates an aligned block; `alignment` must be a power of two. Null when there is no memory; errno is then whatever
+/// the kernel left there.
+pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+    let flags = je::MALLOCX_ALIGN(alignment) | if zeroed { je::MALLOCX_ZERO } else { 0 };
+    // SAFETY: mallocx wants a size above 0, which `max` sees to, and an alignment that is a power of two, which is the
+    // caller's promise; a size that overflows after rounding gives null.
+    unsafe { je::mallocx(size.max(1), flags) }.cast()
+}
+
+/// Usable bytes of a live block of this backend.
+///
+/// # Safety
+/// `block` must be live and of this backend.
+#[inline]
+pub unsafe fn usable(block: *const u8) -> usize {
+    // SAFETY: as the caller promises.
+    unsafe { je::sallocx(block.cast(), 0) }
+}
+
+/// Whether `block` lies in memory that jemalloc manages; slow.
+pub fn owns(block: *const u8) -> bool {
+    let mut arena = 0u32;
+    let (mut arena_bytes, mut block) = (size_of_val(&arena), block);
+    let (from, to) = ((&raw mut block).cast(), (&raw mut arena).cast());
+    // SAFETY: the name is a C string. This control reads a pointer from `from` and writes an unsigned int to `to`,
+    // which both have the size given. It only looks the pointer up, and reports an error for one that it does not find.
+    unsafe { je::mallctl(c"arenas.lookup".as_ptr(), to, &mut arena_bytes, from, size_of_val(&block)) == 0 }
+}
+
+/// Resizes a block to `size` bytes. Null and ENOMEM when there is no memory; the block then stays.
+///
+/// # Safety
+/// `block` must be live and of this backend; on success it is gone.
+pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    unsafe { je::realloc(block.cast(), size) }.cast()
+}
+
+/// Resizes a block and keeps its alignment, a power of two. Null when there is no memory; the block then stays.
+///
+/// # Safety
+/// As for [`realloc`]; `size` must not be 0.
+pub unsafe fn realloc_aligned(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    unsafe { je::rallocx(block.cast(), size, je::MALLOCX_ALIGN(alignment)) }.cast()
+}
+
+/// Frees a block, or does nothing for null.
+///
+/// # Safety
+/// `block` must be live and of this backend, or null.
+#[inline]
+pub unsafe fn free(block: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe { je::free(block.cast()) }
+}
+
+/// Frees a block whose requested size is known. The size spares jemalloc a look-up.
+///
+/// # Safety
+/// `block` must be live, of this backend, and made by [`malloc`], [`calloc`] or [`realloc`] with a size of the same
+/// class as `size`, which must be above 0.
+#[inline(always)]
+pub unsafe fn free_sized(block: *mut u8, size: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { je::sdallocx(block.cast(), size, 0 as c_int) }
+}

@@ -1,0 +1,103 @@
+//! Counts blocks that take the cold path, when they are allocated and when they are freed.
+use std::sync::atomic::Ordering;
+
+use alloc_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
+use alloc_timeline::Category;
+
+use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
+use crate::backend;
+use crate::ledger::{self, Slot, publish, totals};
+use crate::settings::{Mode, exact, mode};
+use crate::stacks;
+
+/// Tags and counts a new block of `requested` bytes, whatever its alignment. Does nothing for null.
+pub fn allocated(block: *mut u8, requested: usize) {
+    if block.is_null() || mode() == Mode::Off || !backend::is_settled() {
+        return;
+    }
+    // SAFETY: the backend has handed out the block just now, and the caller has not passed it on yet.
+    let usable = unsafe { backend::usable(block, requested) };
+    allocated_sized(block, BlockSize { usable: usable as u64, requested: requested as u64 });
+}
+
+/// Tags and counts a new block of known size, while the tracker is on. Does nothing for null.
+pub fn allocated_sized(block: *mut u8, size: BlockSize) {
+    if !block.is_null() {
+        let slot = ledger::acquire();
+        let scope = slot.map_or_else(ledger::scope_without_slot, Slot::scope);
+        stacks::allocated(slot, block, size.usable, scope);
+        tag_and_count(slot, block, size, scope, Arrival::Allocated);
+    }
+}
+
+/// Why a block is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The block is new.
+    Allocated,
+    /// The block was counted before; a realloc or a label has changed its size or its kind of tag.
+    Adopted,
+}
+
+/// Tags a block that `scope` owns, and counts it there.
+pub fn tag_and_count(slot: Option<&Slot>, block: *mut u8, size: BlockSize, scope: ScopeId, arrival: Arrival) {
+    let announced = slot.and_then(Slot::take_announced);
+    let shape = if announced.is_some() && size.usable >= FOLLOWED_MIN { Shape::Wide } else { Shape::of(size) };
+    if !tagged::write(block, scope, size, shape, false) {
+        totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let scope = tagged::owner(scope, size);
+    let ordered = (exact() || shape == Shape::Wide) && scope != TRACKER;
+    if ordered && tell_of(slot, block, size, scope, arrival, announced) {
+        // This write cannot fail: the first one has mapped the entries.
+        let _ = tagged::write(block, scope, size, shape, true);
+        return;
+    }
+    let counts = match arrival {
+        Arrival::Allocated => Counts::allocation(size),
+        Arrival::Adopted => Counts::take_over(size),
+    };
+    ledger::add(slot, scope, &counts);
+}
+
+/// Tells the recorder about a block by its address, with the block's category if that is known. `false` when no session
+/// records.
+#[must_use]
+pub fn tell_of(
+    slot: Option<&Slot>,
+    block: *const u8,
+    size: BlockSize,
+    scope: ScopeId,
+    arrival: Arrival,
+    category: Option<Category>,
+) -> bool {
+    let address = block.addr() as u64;
+    let op_call = op_call(slot);
+    let event = match arrival {
+        Arrival::Allocated => Event::Allocated { scope, address, size, op_call, category },
+        Arrival::Adopted => Event::Adopted { scope, address, size, op_call, category },
+    };
+    publish::recording() && ledger::emit(slot, &event)
+}
+
+/// The number of the call of an outermost operator that runs on this thread; 0 when none runs.
+fn op_call(slot: Option<&Slot>) -> u64 {
+    slot.map_or(0, |slot| slot.op_call.load(Ordering::Relaxed))
+}
+
+/// Clears the tag of a block that is about to be freed, and counts the free.
+pub fn freed(block: &TaggedBlock) {
+    let slot = ledger::acquire();
+    block.entries.clear();
+    stacks::freed(slot, block.address);
+    let &TaggedBlock { scope, size, .. } = block;
+    if block.is_ordered() && publish::recording() {
+        let address = block.address.addr() as u64;
+        let freed_in = slot.map(Slot::scope);
+        if ledger::emit(slot, &Event::Freed { scope, address, size, op_call: op_call(slot), freed_in }) {
+            return;
+        }
+    }
+    ledger::add(slot, scope, &Counts::free(size));
+}

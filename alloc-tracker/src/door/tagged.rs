@@ -1,0 +1,142 @@
+//! Blocks and their tags: which kind of tag a block gets, how it is written, and how it is found again.
+use alloc_replay::{BlockSize, OTHER_SCOPES, ScopeId, TRACKER};
+
+use crate::backend;
+use crate::settings::exact;
+use crate::sys;
+use crate::tag::block::{self, Tag};
+use crate::tag::shadow::{self, LARGE_MIN, ShadowRef, TINY};
+use crate::tag::word::{FINE, SMALL_MAX};
+use crate::tag::{class, tiny};
+
+/// The smallest block, in usable bytes, that the recorder can follow by its address: its tag takes four entries.
+pub const FOLLOWED_MIN: u64 = 64;
+
+/// The kinds of tags (see `tag/block.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Two entries: scope and requested bytes.
+    Plain,
+    /// One entry: the number of a pair of scope and size.
+    Tiny,
+    /// Four entries or five: scope, requested bytes, and whether the recorder follows the block.
+    Wide,
+}
+
+impl Shape {
+    /// The kind of tag that a block of this size gets, unless it is followed for another reason than its size.
+    pub fn of(size: BlockSize) -> Shape {
+        let [usable, requested] = [size.usable, size.requested].map(|bytes| bytes as usize);
+        if backend::has_classes() {
+            match (class::is_plain(requested, usable), tiny::is_tiny(requested, usable)) {
+                (true, _) if requested > 16 => Shape::Plain,
+                (_, true) => Shape::Tiny,
+                _ => Shape::Wide,
+            }
+        } else if usable <= 16 {
+            Shape::Tiny
+        } else if requested <= SMALL_MAX {
+            Shape::Plain
+        } else {
+            Shape::Wide
+        }
+    }
+}
+
+/// A live block, with what its tag says.
+#[derive(Clone, Copy)]
+pub struct TaggedBlock {
+    /// Where it starts.
+    pub address: *mut u8,
+    /// The entries of its tag.
+    pub entries: ShadowRef,
+    /// Who owns it.
+    pub scope: ScopeId,
+    /// How large it is.
+    pub size: BlockSize,
+    /// Whether the recorder follows it by its address.
+    pub followed: bool,
+}
+
+impl TaggedBlock {
+    /// The live block that starts at `address`; `None` when no tracked block starts there.
+    pub fn find(address: *mut u8) -> Option<Self> {
+        let (entries, tag) = block::find(address.addr())?;
+        // SAFETY: a tagged block is live, because the doors clear the tag before they free the block, and only blocks
+        // of the backend or of `Over` are tagged.
+        let usable = |requested| unsafe { backend::usable(address, requested) };
+        let (requested, usable, followed) = match tag {
+            Tag::Tiny(tiny) if backend::inner::is_counted() => (tiny.requested, tiny.requested, false),
+            Tag::Tiny(tiny) => (tiny.requested, tiny.usable, false),
+            Tag::Plain(_, requested) if backend::has_classes() => (requested, class::usable(requested), false),
+            Tag::Plain(_, requested) => (requested, usable(requested), false),
+            Tag::Wide(_, requested, followed) => (requested, usable(requested), followed),
+        };
+        let size = BlockSize { usable: usable as u64, requested: requested as u64 };
+        Some(TaggedBlock { address, entries, scope: tag.scope(), size, followed })
+    }
+
+    /// Whether what happens to the block is an event of its own.
+    pub fn is_ordered(&self) -> bool {
+        self.followed || exact() && self.scope != TRACKER
+    }
+
+    /// The requested bytes, if the block's size class follows from them.
+    pub fn class_of(&self) -> Option<usize> {
+        let requested = self.size.requested as usize;
+        class::is_plain(requested, self.size.usable as usize).then_some(requested)
+    }
+
+    /// Writes a wide tag that says that the recorder follows the block.
+    pub fn store_followed(&self, entries: ShadowRef) {
+        entries.store_wide(self.scope, self.size.requested as usize, true);
+    }
+}
+
+/// Whether a block without a tag is the backend's all the same. That happens when the kernel refused memory for the
+/// tag.
+#[cold]
+pub fn is_untagged(block: *const u8) -> bool {
+    sys::refused() && backend::owns(block)
+}
+
+/// The tag of a tiny block. A block of `Over` has as many usable bytes as were requested; its tag is that of the next
+/// size class.
+fn tiny_tag(scope: ScopeId, size: BlockSize) -> u16 {
+    tiny::tag(scope, size.requested as usize, (size.usable as usize).next_multiple_of(8).max(8))
+}
+
+/// The scope that the tag of a block of `scope` really names: `other scopes` for a tiny block when the numbers for tiny
+/// tags are used up, else `scope`.
+pub fn owner(scope: ScopeId, size: BlockSize) -> ScopeId {
+    let others = Shape::of(size) == Shape::Tiny && tiny::is_others(tiny_tag(scope, size));
+    if others { OTHER_SCOPES } else { scope }
+}
+
+/// Writes a tag. `followed`: the recorder follows the block by its address, which only a wide tag can say. `false` when
+/// the kernel gives no memory for the entries.
+#[must_use]
+pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, followed: bool) -> bool {
+    let requested = size.requested as usize;
+    if shape == Shape::Plain && backend::has_classes() {
+        return shadow::store_plain(block.addr(), scope, requested, FINE);
+    }
+    let entries =
+        if shape == Shape::Wide { wide_entries(block, size.usable) } else { shadow::find_or_map(block.addr()) };
+    let Some(entries) = entries else { return false };
+    match shape {
+        Shape::Tiny => entries.store(0, TINY | tiny_tag(scope, size)),
+        // Not over jemalloc, and so in the fine layer, whatever the size: other allocators put blocks of all sizes side
+        // by side.
+        Shape::Plain => entries.store_plain(scope + 1, requested),
+        Shape::Wide => entries.store_wide(scope, requested, followed),
+    }
+    true
+}
+
+/// The entries for a wide tag of a block of `usable` bytes. `None` when the kernel gives no memory for them.
+pub fn wide_entries(block: *const u8, usable: u64) -> Option<ShadowRef> {
+    // Other allocators than jemalloc put large blocks and small ones into one page.
+    let large = usable >= LARGE_MIN as u64 && backend::has_classes();
+    if large { shadow::find_or_map_large(block.addr()) } else { shadow::find_or_map(block.addr()) }
+}

@@ -1,0 +1,66 @@
+//! The scopes that a thread has entered and not yet left.
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicUsize, Ordering, compiler_fence};
+
+use alloc_replay::ScopeId;
+
+/// How deep scopes may nest. A scope at a greater depth is not entered.
+const MAX_DEPTH: usize = 256;
+
+/// Identifies one entry into a scope; it is needed to leave that scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entered {
+    depth: usize,
+    serial: u32,
+}
+
+/// The scope that was active before an entry, and the serial number of the entry.
+struct Frame {
+    outer: AtomicU16,
+    serial: AtomicU32,
+}
+
+/// One thread's stack of scopes; its signal handlers use it as well.
+#[repr(C)]
+pub struct ScopeStack {
+    depth: AtomicUsize,
+    /// The serial number of the latest entry: it distinguishes entries of the same depth.
+    serial: AtomicU32,
+    frames: [Frame; MAX_DEPTH],
+}
+
+impl ScopeStack {
+    /// Forgets all entries.
+    pub fn clear(&self) {
+        self.depth.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes that a scope is entered while `outer` is the active one. `None` when the stack is full.
+    pub fn push(&self, outer: ScopeId) -> Option<Entered> {
+        let depth = self.depth.load(Ordering::Relaxed);
+        let frame = self.frames.get(depth)?;
+        // The depth grows before the frame is written, so that a signal handler that enters a scope here takes the next
+        // frame.
+        self.depth.store(depth + 1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let serial = self.serial.load(Ordering::Relaxed).wrapping_add(1);
+        self.serial.store(serial, Ordering::Relaxed);
+        frame.outer.store(outer, Ordering::Relaxed);
+        frame.serial.store(serial, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        Some(Entered { depth, serial })
+    }
+
+    /// Leaves the scope of `entered`, and with it all scopes that were entered after it and never left (because a guard
+    /// was leaked, or a longjmp skipped it). `restore` is called with the scope that was active before. Does nothing if
+    /// the scope of `entered` was already left together with one outside of it.
+    pub fn pop(&self, entered: Entered, restore: impl FnOnce(ScopeId)) {
+        let Some(frame) = self.frames.get(entered.depth) else { return };
+        let is_entered = entered.depth < self.depth.load(Ordering::Relaxed);
+        if is_entered && frame.serial.load(Ordering::Relaxed) == entered.serial {
+            // The depth shrinks after the frame was read, for the same reason as in `push`.
+            restore(frame.outer.load(Ordering::Relaxed));
+            compiler_fence(Ordering::SeqCst);
+            self.depth.store(entered.depth, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The calling thread and its slot.
+//!
+//! A thread starts without a slot, and so with a closed lane. It gets one when it allocates its first block or enters
+//! its first scope. While the thread is getting its slot, and again from the moment at which it gives the slot back at
+//! its end, it is *between slots*: what it allocates then is published at once.
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+
+use alloc_replay::{NOBODY, RUNTIME, ScopeId, TRACKER};
+
+use super::pool;
+use super::slot::Slot;
+use super::thread_lane::{close_lane, set_lane};
+use crate::backend::{Backend, backend};
+use crate::settings::{Mode, mode, sampling};
+
+thread_local! {
+    // These are plain memory without destructors, so that they work until the thread's very last instruction.
+    static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
+    static BETWEEN_SLOTS: Cell<bool> = const { Cell::new(false) };
+    static AS_TRACKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The scope that a new thread starts in: before `main` that of the runtime, afterwards [`NOBODY`].
+static DEFAULT_SCOPE: AtomicU16 = AtomicU16::new(RUNTIME);
+
+/// Notes that `main` begins: from now on new threads start in [`NOBODY`].
+pub fn main_begins() {
+    DEFAULT_SCOPE.store(NOBODY, Ordering::Relaxed);
+}
+
+/// The calling thread's slot, if it has one.
+fn current() -> Option<&'static Slot> {
+    // SAFETY: SLOT is null or points to a slot, in a mapping that is never unmapped.
+    unsafe { SLOT.with(Cell::get).as_ref() }
+}
+
+/// Moves what the calling thread's lane has counted to the thread's counters.
+pub fn empty_lane() {
+    if let Some(slot) = current() {
+        slot.empty_lane();
+    }
+}
+
+/// Makes the calling thread's lane count the frees of blocks that `scope` owns.
+pub fn gather_frees_of(scope: ScopeId) {
+    if let Some(slot) = current() {
+        slot.gather_frees_of(scope);
+    }
+}
+
+/// The calling thread's slot; a new thread gets one. `None` for a thread that is between slots, and when the tracker is
+/// off.
+pub fn acquire() -> Option<&'static Slot> {
+    current().or_else(acquire_first)
+}
+
+fn acquire_first() -> Option<&'static Slot> {
+    if BETWEEN_SLOTS.with(Cell::get) || mode() == Mode::Off {
+        return None;
+    }
+    BETWEEN_SLOTS.with(|between| between.set(true));
+    let slot = pool::take()?;
+    slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
+    slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
+    slot.taken.store(1, Ordering::Release);
+    release_at_end(slot);
+    SLOT.with(|cell| cell.set(slot));
+    // In any other mode, over any other backend, and where blocks are sampled, every block takes the cold path.
+    if mode() == Mode::On && backend() == Backend::Jemalloc && !sampling::is_on() {
+        set_lane(&slot.lane);
+    }
+    BETWEEN_SLOTS.with(|between| between.set(false));
+    Some(slot)
+}
+
+/// The scope of the blocks that a thread between slots allocates.
+pub fn scope_without_slot() -> ScopeId {
+    if AS_TRACKER.with(Cell::get) { TRACKER } else { DEFAULT_SCOPE.load(Ordering::Relaxed) }
+}
+
+/// Runs `work` as the tracker: the tracker owns what it allocates. A thread must read the ring in this way, because
+/// what the tracker allocates is never published to the ring.
+pub fn as_tracker<T>(work: impl FnOnce() -> T) -> T {
+    match acquire() {
+        Some(slot) => {
+            let _restore = RestoreScope { slot, scope: slot.scope() };
+            slot.select(TRACKER);
+            work()
+        }
+        None => as_tracker_without_slot(work),
+    }
+}
+
+/// Runs all the work of a thread that belongs to the tracker.
+pub fn as_tracker_thread(work: impl FnOnce()) {
+    // What the thread allocates while it gets a slot is the tracker's memory as well.
+    let _ = as_tracker_without_slot(acquire);
+    as_tracker(work);
+}
+
+fn as_tracker_without_slot<T>(work: impl FnOnce() -> T) -> T {
+    let _restore = RestoreFlag(AS_TRACKER.with(|cell| cell.replace(true)));
+    work()
+}
+
+/// Gives a slot its scope back, also when a panic unwinds.
+struct RestoreScope {
+    slot: &'static Slot,
+    scope: ScopeId,
+}
+
+impl Drop for RestoreScope {
+    fn drop(&mut self) {
+        self.slot.select(self.scope);
+    }
+}
+
+/// Gives `AS_TRACKER` its value back, also when a panic unwinds.
+struct RestoreFlag(bool);
+
+impl Drop for RestoreFlag {
+    fn drop(&mut self) {
+        AS_TRACKER.with(|cell| cell.set(self.0));
+    }
+}
+
+static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+static KEY_IS_BEING_MADE: AtomicBool = AtomicBool::new(false);
+
+/// Has the thread library call [`release`] when the calling thread ends.
+fn release_at_end(slot: &'static Slot) {
+    if EXIT_KEY.load(Ordering::Acquire) == u32::MAX {
+        if KEY_IS_BEING_MADE.swap(true, Ordering::AcqRel) {
+            // Another thread is making the key at this moment. It is not waited for: this thread never gives its slot
+            // back.
+            return;
+        }
+        let mut key: libc::pthread_key_t = 0;
+        // SAFETY: `key` is valid for writing, and `release` has the signature that the thread library calls.
+        if unsafe { libc::pthread_key_create(&mut key, Some(release)) } == 0 {
+            EXIT_KEY.store(key, Ordering::Release);
+        }
+    }
+    let key = EXIT_KEY.load(Ordering::Acquire);
+    if key != u32::MAX {
+        // SAFETY: the key was made above and is never deleted; the value is only handed back to `release`. The call may
+        // allocate: this thread is between slots, so that allocation is counted without a slot.
+        unsafe { libc::pthread_setspecific(key, ptr::from_ref(slot).cast()) };
+    }
+}
+
+/// Called at a thread's end: publishes and gives the slot back. What destructors that run later allocate and free is
+/// counted without a slot.
+extern "C" fn release(slot: *mut libc::c_void) {
+    // SAFETY: the value is what `release_at_end` stored: a slot, valid for the rest of the process.
+    let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
+    close_lane();
+    slot.publish_at_end();
+    SLOT.with(|cell| cell.set(ptr::null()));
+    BETWEEN_SLOTS.with(|between| between.set(true));
+    pool::give_back(slot);
+}

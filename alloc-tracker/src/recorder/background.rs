@@ -1,0 +1,98 @@
+//! Work that takes longer than a tick: walking all pages of a large process, and writing a shorter log. A thread of its
+//! own does one job after the other, and ends with the recording.
+//!
+//! ```text
+//! recorder --Job--> background      the recorder does not wait for the result
+//!          <-Done--                 the recorder takes it between two ticks
+//! ```
+//!
+//! The two threads share nothing but these messages. A forked child has neither thread and does not touch the messages.
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use alloc_timeline::log::{Compacted, Compaction};
+
+use crate::ledger::as_tracker_thread;
+use crate::probe::book::Survey;
+use crate::sys;
+
+/// A job for the thread.
+#[derive(Debug)]
+pub enum Job {
+    /// Survey all mappings.
+    Survey,
+    /// Write a shorter log.
+    Compact(Compaction),
+}
+
+/// The result of a job.
+#[derive(Debug)]
+pub enum Done {
+    /// The survey (`None` when the kernel's files cannot be read), and how many nanoseconds it took.
+    Survey(Option<Survey>, u64),
+    /// The shorter log.
+    Compact(std::io::Result<Compacted>),
+}
+
+/// The thread and its two channels. Dropping it waits until the jobs that were sent are done.
+#[derive(Debug)]
+pub struct Background {
+    jobs: Option<Sender<Job>>,
+    done: Receiver<Done>,
+    thread: Option<sys::Thread>,
+}
+
+impl Background {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub fn start() -> std::io::Result<Self> {
+        let (jobs, asked) = mpsc::channel();
+        let (answers, done) = mpsc::channel();
+        let work = move || {
+            as_tracker_thread(|| {
+                for job in asked {
+                    // Sending fails when the recorder has gone. Then nothing needs the result.
+                    let _ = answers.send(perform(job));
+                }
+            });
+        };
+        let thread = sys::Thread::spawn(c"alloc-worker", work)?;
+        Ok(Background { jobs: Some(jobs), done, thread: Some(thread) })
+    }
+
+    /// Sends a job.
+    pub fn ask(&self, job: Job) {
+        // Sending fails when the thread has panicked. Then the result of this job is missing, and nothing else.
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
+    }
+
+    /// The next result that is ready, if any.
+    pub fn done(&self) -> Option<Done> {
+        self.done.try_recv().ok()
+    }
+
+    /// Waits for the next result; `None` when the thread has ended.
+    pub fn wait(&self) -> Option<Done> {
+        self.done.recv().ok()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.jobs = None;
+        // A panic in the thread loses a survey, not the program.
+        let _ = self.thread.take().map(sys::Thread::join);
+    }
+}
+
+fn perform(job: Job) -> Done {
+    match job {
+        Job::Survey => {
+            let began = sys::now_ns();
+            let survey = Survey::take();
+            Done::Survey(survey, sys::now_ns().saturating_sub(began))
+        }
+        Job::Compact(compaction) => Done::Compact(compaction.write()),
+    }
+}

@@ -1,0 +1,38 @@
+//! The last records of a timeline, of a dump as well as of a finished one.
+use std::sync::atomic::Ordering;
+
+use alloc_replay::{Replay, with_session_times};
+use alloc_timeline::{Record, TrackerCost};
+
+use super::clock::SessionClock;
+use super::counts;
+use crate::ledger::totals;
+use crate::{probe, scope, scopes};
+
+/// The replay's last records, with times since the session began. `now_ns` is the clock's time.
+pub fn replayed(replay: &Replay, now_ns: u64, clock: &SessionClock) -> Vec<Record> {
+    let counts = counts::by_scope();
+    let records = replay.closing_records(now_ns, &counts, counts::slack_bytes(), counts::reallocations());
+    records.into_iter().map(|record| with_session_times(record, clock.start_ns())).collect()
+}
+
+/// The time since the session began of the peak in the replay's last records.
+pub fn peak_ns(replayed: &[Record]) -> Option<u64> {
+    replayed.iter().find_map(|record| match record {
+        Record::Peak(peak) => Some(peak.time_ns),
+        _ => None,
+    })
+}
+
+/// What the tracker has cost and lost so far.
+pub fn tracker_cost(losses: &[String]) -> TrackerCost {
+    let overhead = probe::cost::overhead();
+    TrackerCost {
+        overhead_bytes: overhead.values().sum(),
+        overhead,
+        dropped_events: totals::DROPPED_EVENTS.load(Ordering::Relaxed),
+        foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
+        overflowed_scopes: scope::overflowed() + scopes::too_deep(),
+        losses: losses.to_vec(),
+    }
+}

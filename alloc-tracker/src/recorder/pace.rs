@@ -1,0 +1,41 @@
+//! How long the recorder's thread may sleep between two looks.
+use std::time::Duration;
+
+use crate::event::ring;
+
+/// The longest sleep between two looks while a look is urgent or the ring fills up fast ...
+const URGENT: Duration = Duration::from_millis(2);
+/// ... and otherwise. With ticks of 10 ms the recorder then does not look between two ticks.
+const USUAL: Duration = Duration::from_millis(10);
+/// The ring fills up fast when more than 1 part in this of it is filled in a usual sleep.
+const RING_PART: u64 = 8;
+
+/// The speed at which the ring fills up.
+#[derive(Debug)]
+pub struct Pace {
+    /// How many events had been read at the last look, and the clock's time then.
+    events: u64,
+    time_ns: u64,
+    is_busy: bool,
+}
+
+impl Pace {
+    /// Begins to measure the speed.
+    pub fn new(now_ns: u64) -> Self {
+        Pace { events: ring::events_read(), time_ns: now_ns, is_busy: false }
+    }
+
+    /// Measures the speed since the last call.
+    pub fn look(&mut self, now_ns: u64) {
+        let events = ring::events_read();
+        let (fresh, time_ns) = (events - self.events, now_ns - self.time_ns);
+        self.is_busy =
+            u128::from(fresh) * USUAL.as_nanos() > u128::from(time_ns) * u128::from(ring::CAPACITY / RING_PART);
+        (self.events, self.time_ns) = (events, now_ns);
+    }
+
+    /// How long the recorder may sleep.
+    pub fn sleep(&self, is_urgent: bool) -> Duration {
+        if is_urgent || self.is_busy { URGENT } else { USUAL }
+    }
+}

@@ -1,0 +1,234 @@
+//! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
+use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
+use alloc_timeline::{Ending, Record};
+
+use super::background::{Background, Done, Job};
+use super::book_keeper::BookKeeper;
+use super::clock::SessionClock;
+use super::output::Output;
+use super::pace::Pace;
+use super::rss_at_peak::RssAtPeak;
+use super::sampled_stacks::SampledStacks;
+use super::schedule::Schedule;
+use super::state::{with_replay, with_state};
+use super::thresholds::Thresholds;
+use super::{closing, counts};
+use crate::probe::Probes;
+use crate::scope;
+
+/// All that the recorder's thread works with while a session records.
+#[derive(Debug)]
+pub struct Recording {
+    pub(super) clock: SessionClock,
+    pub(super) output: Output,
+    pub(super) thresholds: Thresholds,
+    pub(super) stacks: SampledStacks,
+    pub(super) rss: RssAtPeak,
+    pub(super) probes: Probes,
+    schedule: Schedule,
+    /// How many scopes have been recorded.
+    scopes: usize,
+    /// The peak that was recorded last.
+    peak: SessionPeak,
+    books: BookKeeper,
+    pace: Pace,
+    background: Background,
+}
+
+impl Recording {
+    /// Begins to record. `first` are the first records of the timeline.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub fn begin(output: Output, first: Vec<Record>, thresholds: Thresholds) -> std::io::Result<Self> {
+        let clock = SessionClock::start();
+        let now = clock.start_ns();
+        let mut recording = Recording {
+            clock,
+            output,
+            thresholds,
+            stacks: SampledStacks::begin(),
+            rss: RssAtPeak::default(),
+            probes: Probes::open(),
+            schedule: Schedule::new(),
+            scopes: 0,
+            peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
+            books: BookKeeper::new(now),
+            pace: Pace::new(now),
+            background: Background::start()?,
+        };
+        first.into_iter().chain(recording.stacks.announcement()).for_each(|record| recording.output.record(record));
+        Ok(recording)
+    }
+
+    /// One tick: takes a sample, and records it with everything that is new since the last tick.
+    pub fn tick(&mut self) {
+        let readings = self.probes.read(self.schedule.ticks());
+        let now = self.clock.now_ns();
+        let session_ns = self.clock.since_start(now);
+        if let Some((_, Some(rss))) = readings.first() {
+            self.rss.push(session_ns, *rss);
+        }
+        let summary_is_due = self.schedule.summary_is_due();
+        let analysis_is_due = self.schedule.analysis_is_due();
+        let slack_bytes = counts::slack_bytes();
+        let written = self.peak;
+        let news = with_replay(|replay| {
+            let sample = replay.take_sample(session_ns, readings);
+            let peak = replay.session_peak();
+            // The replay may have learned more about the blocks of a peak since it was recorded. Such a correction is
+            // recorded less often than a new peak.
+            let amended = summary_is_due && replay.take_peak_amended();
+            News {
+                sample,
+                events: replay.take_records(slack_bytes),
+                fresh_peak: (amended || peak != written).then(|| (peak, replay.snapshot_peak(slack_bytes))),
+                summary: if summary_is_due { summary(replay) } else { Vec::new() },
+                analysis: analysis_is_due.then(|| replay.analysis(now, &counts::by_scope())),
+            }
+        });
+        let Some(News { sample, events, fresh_peak, summary, analysis }) = news else { return };
+        self.schedule.tick_is_over();
+        self.pace.look(self.clock.now_ns());
+        self.write_new_scopes();
+        events.into_iter().for_each(|record| self.record_replayed(record));
+        // The peak comes before the sample, so that a log that ends between the two has no sample above its peak.
+        if let Some((peak, snapshot)) = fresh_peak {
+            self.rss.at(self.clock.since_start(snapshot.time_ns));
+            self.record_replayed(Record::Peak(snapshot));
+            self.books.peak_is(peak.live_bytes.max(0) as u64, self.clock.latest_ns());
+            self.peak = peak;
+        }
+        let live = sample.as_ref().map(|sample| sample.live_bytes);
+        sample.into_iter().for_each(|sample| self.output.record(Record::Changes(sample)));
+        // What follows takes longer, and the process may be killed meanwhile: the sample must be safe first.
+        self.output.flush();
+        live.into_iter().for_each(|live| self.look_for_book(live));
+        summary.into_iter().for_each(|record| self.record_replayed(record));
+        analysis.into_iter().for_each(|analysis| self.record_replayed(Record::Analysis(Box::new(analysis))));
+        self.output.flush();
+        if let Some(compaction) = self.output.compaction() {
+            self.background.ask(Job::Compact(compaction));
+        }
+        self.take_background_work();
+        self.stacks.tick();
+    }
+
+    /// A look between two ticks: replays the events so far, and takes a book if one is due.
+    pub fn look(&mut self) {
+        self.take_background_work();
+        let live = live_bytes();
+        self.pace.look(self.clock.now_ns());
+        self.look_for_book(live);
+    }
+
+    /// How long the recorder may sleep until the next look.
+    pub fn sleep(&self) -> std::time::Duration {
+        self.pace.sleep(!self.thresholds.is_empty() || self.books.is_urgent(self.clock.latest_ns()))
+    }
+
+    fn look_for_book(&mut self, live: u64) {
+        let book = self.books.look(live, &mut self.clock, &self.background);
+        book.into_iter().for_each(|book| self.output.record(Record::Book(book)));
+    }
+
+    /// Takes over what the background thread has finished.
+    fn take_background_work(&mut self) {
+        while let Some(done) = self.background.done() {
+            self.take(done);
+        }
+    }
+
+    fn take(&mut self, done: Done) {
+        match done {
+            Done::Survey(survey, spent_ns) => {
+                let book = self.books.surveyed(survey, spent_ns, live_bytes(), &mut self.clock);
+                book.into_iter().for_each(|book| self.output.record(Record::Book(book)));
+            }
+            Done::Compact(compacted) => self.output.replace_log(compacted),
+        }
+    }
+
+    /// Records a record of the replay, after it has changed the clock's times in it to times since the session began.
+    pub(super) fn record_replayed(&mut self, record: Record) {
+        self.output.record(with_session_times(record, self.clock.start_ns()));
+    }
+
+    /// Records the scopes that are new.
+    pub(super) fn write_new_scopes(&mut self) {
+        let count = scope::count();
+        for scope in self.scopes..count {
+            self.output.record(Record::Scope(scope::describe(scope as ScopeId)));
+        }
+        self.scopes = count;
+    }
+
+    /// Gives `write` the last records of a timeline, of a dump as well as of a finished one. `replayed` is the result of
+    /// [`closing::replayed`].
+    pub(super) fn close(
+        &mut self,
+        replayed: Vec<Record>,
+        now_ns: u64,
+        ending: Ending,
+        mut write: impl FnMut(&mut Output, Record),
+    ) {
+        let rss_at_peak = closing::peak_ns(&replayed).and_then(|peak_ns| self.rss.at(peak_ns));
+        // One by one, so that a record and the one that it replaces in the output are not both part of the tracker's cost.
+        replayed.into_iter().for_each(|record| write(&mut self.output, record));
+        let figures = self.probes.figures(rss_at_peak);
+        write(&mut self.output, Record::OutsideFigures(figures));
+        let cost = closing::tracker_cost(self.output.losses());
+        write(&mut self.output, Record::Tracker(cost));
+        write(&mut self.output, Record::End { time_ns: self.clock.since_start(now_ns), ending });
+    }
+
+    /// Ends the recording: records what is left, and the last records. Returns the output, which the caller finishes.
+    pub fn end(mut self, ending: Ending) -> Output {
+        self.tick();
+        while self.books.awaits_first() {
+            match self.background.wait() {
+                Some(done) => self.take(done),
+                None => break,
+            }
+        }
+        let now = self.clock.now_ns();
+        let Some(mut replay) = with_state(Option::take) else { return self.output };
+        let counts = counts::by_scope();
+        let of = |scope: ScopeId| counts.get(usize::from(scope)).copied().unwrap_or_default();
+        replay.reconcile_at_end(of, now);
+        self.write_new_scopes();
+        replay.take_records(counts::slack_bytes()).into_iter().for_each(|record| self.record_replayed(record));
+        let stacks = self.stacks.named(|| replay.site_table(), &mut self.output);
+        self.stacks.keep();
+        stacks.into_iter().for_each(|stacks| self.output.record(stacks));
+        let replayed = closing::replayed(&replay, now, &self.clock);
+        drop(replay);
+        self.close(replayed, now, ending, Output::record);
+        self.output
+    }
+}
+
+/// What a tick gets from the replay.
+struct News {
+    sample: Option<alloc_timeline::Sample>,
+    /// Records of marks and steps.
+    events: Vec<Record>,
+    /// The peak, when it is new or better known.
+    fresh_peak: Option<(SessionPeak, alloc_timeline::Snapshot)>,
+    summary: Vec<Record>,
+    analysis: Option<alloc_timeline::Analysis>,
+}
+
+/// The records of a summary: own peaks and counts.
+fn summary(replay: &Replay) -> Vec<Record> {
+    let totals = alloc_replay::totals(&counts::by_scope(), counts::reallocations());
+    vec![
+        Record::PeakRequested(replay.peak_requested()),
+        Record::HighWaters(replay.high_waters()),
+        Record::Totals(totals),
+    ]
+}
+
+fn live_bytes() -> u64 {
+    with_replay(|replay| replay.live_bytes()).unwrap_or(0)
+}

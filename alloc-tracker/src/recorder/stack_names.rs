@@ -1,0 +1,303 @@
+//! Names for the calls of sampled stacks, at the end of a recording. Inlined calls have names too, and names are
+//! demangled.
+//!
+//! ```text
+//! frame (file, address in it) -> debug information -> calls: the function and those inlined into it
+//!                             \-> else the symbol table -> one call; else FILE+0xADDRESS
+//! ```
+//!
+//! Names come from the files on disk, so that calls in a library that has been unloaded have names as well. We look for
+//! debug information under `/usr/lib/debug` by the file's build id, and else in the file itself.
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use addr2line::{Loader, demangle_auto};
+use alloc_timeline::{Call, Site, SiteColumn, SiteGrowth, Stacks};
+use rustc_hash::FxHashMap;
+
+use alloc_replay::{SiteRow, SiteTable};
+
+use crate::settings::sampling;
+use crate::stacks::{self, Modules, NO_STACK};
+
+/// The longest time that a program's end is delayed by the search for names.
+const MOST_TIME: Duration = Duration::from_secs(20);
+
+/// Functions through which the program enters the tracker, besides the tracker's own.
+const DOORS: [&str; 12] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "posix_memalign",
+    "aligned_alloc",
+    "memalign",
+    "valloc",
+    "pvalloc",
+    "reallocarray",
+    "__rust_alloc",
+    "__rust_alloc_zeroed",
+    "__rust_realloc",
+];
+
+/// The timeline's section on stacks. `losses` gets a sentence for each thing that went wrong.
+pub fn stacks(table: SiteTable, modules: &Modules, losses: &mut Vec<String>) -> Stacks {
+    let mut names = Names::new(modules);
+    let mut folded = Folded::default();
+    let places: Vec<u32> = table
+        .sites
+        .iter()
+        .map(|&SiteRow { stack, scope, sums }| {
+            let cut = stacks::is_cut(stack);
+            let calls = names.stack(stack);
+            folded.add(Site { scope: scope.into(), calls, cut, sums })
+        })
+        .collect();
+    let mut columns: Vec<SiteColumn> = Vec::new();
+    for column in table.growth.columns {
+        let site = places[column.owner];
+        match columns.iter_mut().find(|known| known.site == site) {
+            Some(known) => known.live_bytes.iter_mut().zip(column.live_bytes).for_each(|(sum, part)| *sum += part),
+            None => columns.push(SiteColumn { site, live_bytes: column.live_bytes }),
+        }
+    }
+    let mut samples = table.counts;
+    (samples.lost, samples.lost_bytes) = stacks::lost();
+    samples.unnamed_calls = names.unnamed;
+    if names.late > 0 {
+        let seconds = MOST_TIME.as_secs();
+        losses.push(format!(
+            "stacks: {} calls have no name, because naming all takes longer than {seconds} s",
+            names.late
+        ));
+    }
+    let growth = SiteGrowth {
+        steps: table.growth.steps,
+        live_bytes: table.growth.live_bytes,
+        columns,
+        other_bytes: table.growth.other_bytes,
+    };
+    let (calls, sites, others) = (names.calls, folded.sites, table.others);
+    Stacks { complete: true, samples, calls, sites, others, growth, ..announcement() }
+}
+
+/// Sites, of which those with the same scope and the same names of calls are put together.
+#[derive(Default)]
+struct Folded {
+    sites: Vec<Site>,
+    index: HashMap<(u32, Vec<u32>, bool), u32>,
+}
+
+impl Folded {
+    fn add(&mut self, site: Site) -> u32 {
+        let next = self.sites.len() as u32;
+        let place = *self.index.entry((site.scope, site.calls.clone(), site.cut)).or_insert(next);
+        match self.sites.get_mut(place as usize) {
+            Some(known) => known.sums += site.sums,
+            None => self.sites.push(site),
+        }
+        place
+    }
+}
+
+/// The names that have been found so far.
+struct Names<'a> {
+    modules: &'a Modules,
+    end: Instant,
+    files: HashMap<&'a Path, Option<Loader>>,
+    /// The numbers of the calls at each frame, the outermost first.
+    frames: FxHashMap<u64, Vec<u32>>,
+    calls: Vec<Call>,
+    index: HashMap<Call, u32>,
+    /// Frames for which there is only `FILE+0xADDRESS`.
+    unnamed: u64,
+    /// Those of them for which the time did not suffice.
+    late: u64,
+}
+
+impl<'a> Names<'a> {
+    fn new(modules: &'a Modules) -> Self {
+        Names {
+            modules,
+            end: Instant::now() + MOST_TIME,
+            files: HashMap::new(),
+            frames: FxHashMap::default(),
+            calls: Vec::new(),
+            index: HashMap::new(),
+            unnamed: 0,
+            late: 0,
+        }
+    }
+
+    /// The numbers of a stack's calls, the outermost first, without the tracker's own.
+    fn stack(&mut self, stack: u32) -> Vec<u32> {
+        let mut calls = Vec::new();
+        let frames = if stack == NO_STACK { Vec::new() } else { stacks::frames(stack) };
+        for frame in frames.into_iter().rev() {
+            if !self.frames.contains_key(&frame) {
+                let found = self.look_up(frame);
+                let numbers = found.into_iter().map(|call| self.number(call)).collect();
+                self.frames.insert(frame, numbers);
+            }
+            calls.extend_from_slice(&self.frames[&frame]);
+        }
+        let door = calls.iter().position(|&call| is_door(&self.calls[call as usize]));
+        calls.truncate(door.unwrap_or(calls.len()));
+        calls
+    }
+
+    fn number(&mut self, call: Call) -> u32 {
+        let next = self.calls.len() as u32;
+        let number = *self.index.entry(call.clone()).or_insert(next);
+        if number == next {
+            self.calls.push(call);
+        }
+        number
+    }
+
+    /// The calls at a frame, the outermost first; none when the frame lies in no known module, else at least one.
+    fn look_up(&mut self, frame: u64) -> Vec<Call> {
+        let Some((path, address)) = self.modules.place(frame) else { return Vec::new() };
+        let late = Instant::now() > self.end;
+        self.late += u64::from(late);
+        let modules = self.modules;
+        let load = || open(path, &modules.debug_path(frame));
+        let loader = if late { None } else { self.files.entry(path).or_insert_with(load).as_ref() };
+        let mut calls = loader.map_or_else(Vec::new, |loader| calls_at(loader, address));
+        if calls.is_empty() {
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            calls.push(Call { function: format!("{file}+{address:#x}"), ..Call::default() });
+            self.unnamed += 1;
+        }
+        calls
+    }
+}
+
+/// Opens the debug information of a file: the separate one at `debug` if there is one, else the file's own.
+fn open(path: &Path, debug: &Option<std::path::PathBuf>) -> Option<Loader> {
+    let apart = debug.as_ref().filter(|path| path.exists()).and_then(|path| Loader::new(path).ok());
+    apart.or_else(|| Loader::new(path).ok())
+}
+
+/// The calls at an address, the outermost first.
+fn calls_at(loader: &Loader, address: u64) -> Vec<Call> {
+    let mut calls = Vec::new();
+    if let Ok(mut frames) = loader.find_frames(address) {
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
+            let place = frame.location.as_ref();
+            let file = place.and_then(|place| place.file).map(str::to_owned);
+            let line = file.as_ref().and(place.and_then(|place| place.line));
+            let function = name.map(|name| name.into_owned()).unwrap_or_default();
+            calls.push(Call { function, file, line, inlined: true });
+        }
+    }
+    if calls.is_empty() {
+        calls.push(Call::default());
+    }
+    // Debug information that consists of line tables has only the last part of a function's name; the symbol table has
+    // the whole name.
+    if let Some(outermost) = calls.last_mut() {
+        outermost.inlined = false;
+        if let Some(symbol) = loader.find_symbol(address) {
+            outermost.function = demangle_auto(symbol.into(), None).into_owned();
+        }
+    }
+    calls.retain(|call| !call.function.is_empty());
+    calls.reverse();
+    calls
+}
+
+/// Whether the call belongs to the tracker, or to the functions between it and the program (`malloc`, Rust's `alloc`).
+fn is_door(call: &Call) -> bool {
+    // This file is `.../alloc-tracker/src/recorder/stack_names.rs`; the doors' sources are in
+    // `.../alloc-tracker/src/door/`.
+    let source = file!().strip_suffix("recorder/stack_names.rs").unwrap_or("alloc-tracker/src/");
+    let file = call.file.as_deref().unwrap_or_default();
+    let name = call.function.strip_prefix("__rustc::").unwrap_or(&call.function).trim_start_matches('<');
+    file.split_once(source).is_some_and(|(_, rest)| rest.starts_with("door/"))
+        || file.ends_with("library/alloc/src/alloc.rs")
+        || DOORS.contains(&name)
+        || ["alloc_tracker::door::", "alloc_interpose::", "__rg_", "__rdl_"].iter().any(|door| name.starts_with(door))
+}
+
+/// The section before any site is known: it says that stacks are sampled, and with which settings.
+pub fn announcement() -> Stacks {
+    Stacks { mean_bytes: sampling::mean_bytes(), seed: sampling::seed(), ..Stacks::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_into_the_tracker_is_known() {
+        let call = |function: &str, file: Option<&str>| Call {
+            function: function.into(),
+            file: file.map(str::to_owned),
+            ..Call::default()
+        };
+        let here = std::path::Path::new("/build").join(file!());
+        let source = here.ancestors().nth(2).expect("the sources");
+        let cold = source.join("door/cold.rs");
+        for (function, file) in [
+            ("malloc", None),
+            ("__rustc::__rust_realloc", None),
+            ("alloc_tracker::door::cold::allocate", None),
+            ("<alloc_tracker::door::rust::Tracker as core::alloc::global::GlobalAlloc>::alloc", None),
+            ("allocate", cold.to_str()),
+            ("alloc", Some("/rustc/abc/library/alloc/src/alloc.rs")),
+        ] {
+            assert!(is_door(&call(function, file)), "{function}");
+        }
+        for (function, file) in [
+            ("my_malloc", None),
+            ("alloc::raw_vec::finish_grow", Some("/rustc/abc/library/alloc/src/raw_vec/mod.rs")),
+            ("operator new(unsigned long)", None),
+            ("std::sys::backtrace::__rust_begin_short_backtrace", None),
+            ("alloc_tracker::scopes::guard::within", here.to_str()),
+        ] {
+            assert!(!is_door(&call(function, file)), "{function}");
+        }
+    }
+
+    /// C++ names, and Rust names of both manglings.
+    #[test]
+    fn names_are_demangled() {
+        for (symbol, name) in [
+            ("_ZN3c104Half8allocateEmRKSs", "c10::Half::allocate(unsigned long, std::string const&)"),
+            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+            ("_RNvCskwGfYPst2Cb_3foo3bar", "foo::bar"),
+            ("plain_c", "plain_c"),
+        ] {
+            assert_eq!(demangle_auto(symbol.into(), None), name);
+        }
+    }
+
+    #[inline(never)]
+    fn outer(seed: u64) -> u64 {
+        std::hint::black_box(inner(std::hint::black_box(seed)))
+    }
+
+    #[inline(always)]
+    fn inner(seed: u64) -> u64 {
+        std::hint::black_box(seed) + u64::from(line!())
+    }
+
+    /// Somewhere in the code of `outer` there is the inlined code of `inner`.
+    #[test]
+    fn inlined_calls_lie_in_their_callers() {
+        assert!(outer(1) > 1);
+        let start = outer as *const () as u64;
+        let found: Vec<Vec<Call>> = stacks::with_modules(|modules, map| {
+            let mut names = Names::new(modules);
+            let frames = (0..64).filter_map(|offset| map.frame(start + offset));
+            let inner = |call: &Call| call.inlined && call.function.ends_with("inner");
+            frames.map(|frame| names.look_up(frame)).filter(|calls| calls.iter().any(inner)).collect()
+        });
+        let calls = found.first().expect("an inlined call");
+        assert!(calls[0].function.ends_with("tests::outer") && !calls[0].inlined, "{calls:?}");
+        assert!(calls[1].function.ends_with("inner") && calls[1].inlined, "{calls:?}");
+        assert!(calls[..2].iter().all(|call| call.file.as_ref().is_some_and(|file| file.ends_with("stack_names.rs"))));
+    }
+}

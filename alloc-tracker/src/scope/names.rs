@@ -1,0 +1,150 @@
+//! Names and scopes as numbers. Phases, layers and operators are numbered names; a scope is a numbered triple of names.
+//!
+//! Both tables are bounded. When a table is full, a new name or scope gets the number of `other scopes`, and
+//! [`overflowed`] counts that.
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use alloc_replay::{NameId, OTHER_SCOPES, Parts, RESERVED_NAMES as RESERVED, ScopeId, ScopeNames};
+use alloc_timeline::Scope;
+
+use super::table::Table;
+
+/// The number of scopes; scope numbers are below it. A plain block's tag is 1 + scope, a number of 15 bits, of which
+/// three values have another meaning in the shadow map (`tag/shadow.rs`): 0, `WIDE` and `BEYOND`.
+pub const MAX_SCOPES: usize = (1 << 15) - 3;
+/// The number of names; name numbers are below it.
+const MAX_NAMES: usize = 1 << 16;
+/// The number that stands for all names which found no room in the table.
+const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
+
+static NAMES: Table<String, MAX_NAMES, { 2 * MAX_NAMES }> = Table::new(RESERVED.len() as u32);
+static SCOPES: Table<Parts, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(RESERVED.len() as u32);
+static OVERFLOWED: AtomicU64 = AtomicU64::new(0);
+
+fn hash(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
+}
+
+/// The number of a phase, layer or operator name.
+pub fn name(text: &str) -> NameId {
+    match RESERVED.iter().position(|&reserved| reserved == text) {
+        Some(number) => number as NameId,
+        None => intern_name(text),
+    }
+}
+
+/// The number of a scope.
+pub fn scope(parts: Parts) -> ScopeId {
+    match parts {
+        Parts { phase, layer: 0, op: 0 } if (phase as usize) < RESERVED.len() => phase as ScopeId,
+        _ => intern_parts(parts),
+    }
+}
+
+fn intern_name(text: &str) -> NameId {
+    NAMES.intern(hash(text), |held| held == text, || text.to_owned()).unwrap_or_else(|| {
+        OVERFLOWED.fetch_add(1, Ordering::Relaxed);
+        OTHER_NAME_ID
+    })
+}
+
+fn intern_parts(parts: Parts) -> ScopeId {
+    let number = SCOPES.intern(hash(&parts), |held| *held == parts, || parts);
+    number.map_or_else(
+        || {
+            OVERFLOWED.fetch_add(1, Ordering::Relaxed);
+            OTHER_SCOPES
+        },
+        |number| number as ScopeId,
+    )
+}
+
+/// The three names of a scope.
+pub fn parts(scope: ScopeId) -> Parts {
+    match scope {
+        reserved if usize::from(reserved) < RESERVED.len() => Parts { phase: reserved.into(), layer: 0, op: 0 },
+        interned => SCOPES.get(interned.into()).copied().unwrap_or_default(),
+    }
+}
+
+/// The text of a name.
+pub fn text(name: NameId) -> &'static str {
+    match RESERVED.get(name as usize) {
+        Some(reserved) => reserved,
+        None => NAMES.get(name).map_or("", String::as_str),
+    }
+}
+
+/// How many scopes there are; their numbers are below this.
+pub fn count() -> usize {
+    SCOPES.len() as usize
+}
+
+/// How often a scope or a name got no number of its own.
+pub fn overflowed() -> u64 {
+    OVERFLOWED.load(Ordering::Relaxed)
+}
+
+/// The addresses that the tables occupy.
+pub fn ranges() -> [(usize, usize); 2] {
+    let (names, scopes) = (ptr::from_ref(&NAMES).addr(), ptr::from_ref(&SCOPES).addr());
+    [(names, names + size_of_val(&NAMES)), (scopes, scopes + size_of_val(&SCOPES))]
+}
+
+/// The scope as it is written to the timeline's file.
+pub fn describe(scope: ScopeId) -> Scope {
+    Interned.describe(scope)
+}
+
+/// The tables of this process, as the source of names for a replay.
+#[derive(Clone, Copy, Debug)]
+pub struct Interned;
+
+impl ScopeNames for Interned {
+    fn parts(&self, scope: ScopeId) -> Parts {
+        parts(scope)
+    }
+
+    fn text(&self, name: NameId) -> &str {
+        text(name)
+    }
+
+    fn scope_count(&self) -> usize {
+        count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc_replay::{NOBODY, OTHER_NAME, RUNTIME};
+
+    use super::*;
+
+    #[test]
+    fn one_scope_one_number() {
+        let parts = Parts { phase: name("forward"), layer: name("layer1.0.conv1"), op: 0 };
+        let number = scope(parts);
+        assert!(number > OTHER_SCOPES);
+        assert_eq!(scope(parts), number);
+        assert_eq!(describe(number).layer, "layer1.0.conv1");
+    }
+
+    #[test]
+    fn the_reserved_scopes_have_their_numbers() {
+        assert_eq!(describe(NOBODY), Scope::default());
+        assert_eq!(describe(RUNTIME).phase, "runtime");
+        assert_eq!(describe(OTHER_SCOPES).phase, OTHER_NAME);
+    }
+
+    #[test]
+    fn threads_agree_on_numbers() {
+        let numbers: Vec<Vec<u32>> = std::thread::scope(|threads| {
+            let workers: Vec<_> =
+                (0..4).map(|_| threads.spawn(|| (0..500).map(|i| name(&format!("racing {i}"))).collect())).collect();
+            workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
+        });
+        assert!(numbers.iter().all(|other| other == &numbers[0]));
+    }
+}

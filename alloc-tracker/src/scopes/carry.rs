@@ -1,0 +1,105 @@
+//! Carrying a scope to other threads (those of a pool, for example) and into futures.
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use alloc_replay::{NOBODY, ScopeId};
+
+use super::guard::{ScopeGuard, enter};
+use crate::ledger;
+
+/// A scope that was active when [`capture`] was called, and that can be entered on any thread.
+///
+/// ```
+/// use alloc_tracker::{Captured, capture, layer};
+///
+/// let scope: Captured = {
+///     let _layer = layer!("conv1");
+///     capture()
+/// };
+/// assert_ne!(capture(), scope, "the layer has been left");
+///
+/// let _attached = scope.attach();
+/// assert_eq!(capture(), scope);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured(ScopeId);
+
+/// The scope that is active on this thread, to be entered on another thread.
+///
+/// ```
+/// let _phase = alloc_tracker::phase!("data");
+/// let scope = alloc_tracker::capture();
+/// std::thread::spawn(move || {
+///     let _attached = scope.attach();
+///     // what this thread allocates here belongs to the phase "data"
+/// })
+/// .join()
+/// .unwrap();
+/// ```
+pub fn capture() -> Captured {
+    Captured(ledger::acquire().map_or(NOBODY, ledger::Slot::scope))
+}
+
+impl Captured {
+    /// Enters the captured scope on this thread, until the guard is dropped. It replaces the phase, the layer and the
+    /// operator that are active here.
+    ///
+    /// ```
+    /// let scope = alloc_tracker::capture();
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| {
+    ///         let _attached = scope.attach();
+    ///         // what this thread allocates here belongs to the captured scope
+    ///     });
+    /// });
+    /// ```
+    pub fn attach(self) -> ScopeGuard {
+        enter(self.0)
+    }
+
+    /// Wraps a future, so that it runs in the captured scope whenever it is polled, on whichever thread. (A guard is no
+    /// substitute: held across an `.await`, it would keep its scope active on the thread from which the task has moved
+    /// away.)
+    ///
+    /// ```
+    /// use std::future::Future;
+    /// use std::task::{Context, Poll, Waker};
+    ///
+    /// use alloc_tracker::{capture, hooks, phase};
+    ///
+    /// let scope = {
+    ///     let _phase = phase!("data");
+    ///     capture()
+    /// };
+    /// let mut task = Box::pin(scope.instrument(async { hooks::current().phase }));
+    /// let polled = task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    /// assert_eq!(polled, Poll::Ready(hooks::name("data")));
+    /// ```
+    pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
+        Instrumented { scope: self, future: Box::pin(future) }
+    }
+}
+
+/// A future that runs in a captured scope, made by [`Captured::instrument`].
+///
+/// ```
+/// fn in_active_scope<F: Future>(work: F) -> alloc_tracker::Instrumented<F> {
+///     alloc_tracker::capture().instrument(work)
+/// }
+/// # drop(in_active_scope(async {}));
+/// ```
+#[derive(Debug)]
+pub struct Instrumented<F> {
+    scope: Captured,
+    future: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for Instrumented<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let _scope = self.scope.attach();
+        self.future.as_mut().poll(context)
+    }
+}

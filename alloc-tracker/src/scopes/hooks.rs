@@ -1,0 +1,218 @@
+//! Hooks for crates that instrument a framework, as `alloc-torch` instruments libtorch: names as numbers, operators,
+//! and blocks by their address. Programs use the guards ([`phase!`](crate::phase!), [`layer!`](crate::layer!)) instead.
+//!
+//! ```
+//! use alloc_tracker::hooks;
+//!
+//! let entered = hooks::enter_op(hooks::name("my::matmul"), None, hooks::name("forward"), 1);
+//! // what this thread allocates here belongs to the operator "my::matmul"
+//! hooks::leave(entered);
+//! ```
+use alloc_replay::{BlockSize, NameId, Parts};
+use alloc_timeline::Category;
+
+use super::guard::derive;
+use crate::door::label;
+use crate::{ledger, scope, settings};
+
+pub use crate::door::label::LabelError;
+
+/// The number of a phase, layer or operator name. Number 0 is the empty name.
+///
+/// ```
+/// use alloc_tracker::hooks::{Name, name};
+///
+/// assert_eq!(name("conv1"), name("conv1"));
+/// assert_ne!(name("conv1"), name("conv2"));
+/// assert_eq!(name(""), Name::default());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Name(pub NameId);
+
+/// The names of an active scope, see [`current`].
+///
+/// ```
+/// assert_eq!(alloc_tracker::hooks::current(), alloc_tracker::hooks::Current::default(), "no scope is active");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Current {
+    /// The phase; empty when none is active.
+    pub phase: Name,
+    /// The layer path; empty when none is active.
+    pub layer: Name,
+    /// The outermost operator; empty when none is running.
+    pub op: Name,
+}
+
+/// An entered operator, to be left with [`leave`] on the same thread. It is plain data and not a guard, so that a
+/// framework's callbacks can keep it on their own side.
+///
+/// ```
+/// use alloc_tracker::hooks::{Entered, Name, enter_op, leave, name};
+///
+/// let entered: Entered = enter_op(name("my::relu"), None, Name::default(), 1);
+/// leave(entered);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Entered(Option<ledger::Entered>);
+
+/// The number of `text`: one text has one number for the whole life of the process. A text that finds no room in the
+/// table (65,536 names) gets the number of `other scopes`.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// assert_eq!(hooks::name("aten::add"), hooks::name("aten::add"));
+/// ```
+pub fn name(text: &str) -> Name {
+    Name(ledger::as_tracker(|| scope::name(text)))
+}
+
+/// Enters the operator `op` on this thread, until [`leave`].
+///
+/// If `layer` is given, it replaces the active layer. `phase` is entered only if no phase is active. `call` is the
+/// number of this call, different for each call of an outermost operator and not 0: a block that is freed in the call
+/// that allocated it is workspace.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// let (op, layer, phase) = (hooks::name("my::matmul"), hooks::name("fc"), hooks::name("forward"));
+/// let entered = hooks::enter_op(op, Some(layer), phase, 7);
+/// assert_eq!(hooks::current(), hooks::Current { phase, layer, op });
+/// hooks::leave(entered);
+/// ```
+pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entered {
+    let change = |parts: Parts| Parts {
+        phase: if parts.phase == 0 { phase.0 } else { parts.phase },
+        layer: layer.map_or(parts.layer, |layer| layer.0),
+        op: op.0,
+    };
+    let entered = derive(change).and_then(|scope| ledger::acquire()?.enter(scope));
+    label::set_op_call(call);
+    Entered(entered)
+}
+
+/// Leaves an operator. Does nothing if a scope around it has been left already.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// let entered = hooks::enter_op(hooks::name("my::matmul"), None, hooks::name("forward"), 1);
+/// hooks::leave(entered);
+/// assert_eq!(hooks::current().op, hooks::Name::default());
+/// ```
+pub fn leave(entered: Entered) {
+    label::set_op_call(0);
+    if let (Some(entered), Some(slot)) = (entered.0, ledger::acquire()) {
+        slot.leave(entered);
+    }
+}
+
+/// The names of the scope that is active on this thread.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// let _phase = alloc_tracker::phase!("forward");
+/// assert_eq!(hooks::current().phase, hooks::name("forward"));
+/// ```
+pub fn current() -> Current {
+    let Parts { phase, layer, op } = ledger::acquire().map_or(Parts::default(), |slot| scope::parts(slot.scope()));
+    Current { phase: Name(phase), layer: Name(layer), op: Name(op) }
+}
+
+/// The layer that owns the block at `block`; `None` when no tracked block starts there.
+/// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
+///
+/// ```
+/// # #[global_allocator]
+/// # static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+/// use alloc_tracker::{hooks, layer};
+///
+/// let _layer = layer!("conv1");
+/// let weights = vec![0u8; 4096];
+/// assert_eq!(hooks::layer_of(weights.as_ptr()), Some(hooks::name("conv1")));
+/// ```
+pub fn layer_of(block: *const u8) -> Option<Name> {
+    label::owner(block).map(|owner| Name(scope::parts(owner).layer))
+}
+
+/// Whether a tracked block starts at `block`.
+/// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
+///
+/// ```
+/// # #[global_allocator]
+/// # static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+/// use alloc_tracker::hooks;
+///
+/// let weights = vec![0u8; 4096];
+/// assert!(hooks::is_tracked(weights.as_ptr()));
+/// assert!(!hooks::is_tracked(b"text".as_ptr()), "this is part of the program and not allocated");
+/// ```
+pub fn is_tracked(block: *const u8) -> bool {
+    label::owner(block).is_some()
+}
+
+/// The size of the block at `block`, in bytes; `None` when no tracked block starts there.
+/// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
+///
+/// ```
+/// # #[global_allocator]
+/// # static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+/// use alloc_tracker::hooks;
+///
+/// let weights = vec![0u8; 5000];
+/// let size = hooks::size_of(weights.as_ptr()).expect("a tracked block");
+/// assert_eq!((size.requested, size.usable), (5000, 5120), "jemalloc's size class");
+/// ```
+pub fn size_of(block: *const u8) -> Option<BlockSize> {
+    label::size(block)
+}
+
+/// Announces the category of a block, such as a tensor's storage, that this thread is about to allocate with an
+/// alignment of more than 16 bytes. The announcement holds for one block; `None` takes it back.
+///
+/// ```
+/// use alloc_tracker::{Category, hooks};
+///
+/// hooks::expect_storage(Some(Category::Activation));
+/// // here the framework allocates the storage, for example with posix_memalign
+/// hooks::expect_storage(None); // no later block may take the announcement, if that one did not
+/// ```
+pub fn expect_storage(category: Option<Category>) {
+    label::announce(category);
+}
+
+/// Labels the block at `block` with a category, which holds for the block's whole life. If the block was allocated in
+/// no layer, the layer `layer` becomes its owner, if one is given.
+///
+/// `block` must be the start of a block.
+///
+/// # Errors
+/// When no session records, when no tracked block starts at `block`, or when the block has less than 64 bytes or is the
+/// tracker's own; see [`LabelError`].
+///
+/// ```no_run
+/// use alloc_tracker::{Category, Session, hooks};
+///
+/// let session = Session::builder().output("run.timeline.json").start()?;
+/// let mut weights = vec![0u8; 4096];
+/// hooks::label(weights.as_mut_ptr(), Category::Parameter, Some(hooks::name("conv1")))?;
+/// session.finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> Result<(), LabelError> {
+    label::label(block, category, layer.unwrap_or_default().0)
+}
+
+/// Whether this process is tracked: `false` with `ALLOC_TRACKER=off` in the environment.
+///
+/// ```
+/// if alloc_tracker::hooks::is_on() {
+///     // register the framework's callbacks
+/// }
+/// ```
+pub fn is_on() -> bool {
+    settings::mode() != settings::Mode::Off
+}

@@ -1,0 +1,8 @@
+//! Scopes as programs use them: guards for phases and layers, carrying a scope to other threads and into futures, and
+//! hooks for crates that instrument a framework.
+mod carry;
+mod guard;
+pub mod hooks;
+
+pub use carry::{Captured, Instrumented, capture};
+pub use guard::{ScopeGuard, layer, phase, too_deep};

@@ -1,0 +1,54 @@
+//! The error of sessions.
+use std::path::PathBuf;
+
+/// The reason why a session could not start, or why its timeline could not be written.
+///
+/// ```no_run
+/// use alloc_tracker::{Session, SessionError};
+///
+/// match Session::builder().output("run.timeline.json").start() {
+///     Ok(session) => drop(session.finish()),
+///     Err(SessionError::AlreadyRecording) => eprintln!("this process is recorded already"),
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// This process has a session that is not finished.
+    #[error("a session is recording already; finish it before starting another")]
+    AlreadyRecording,
+    /// The timeline, or a dump of it, cannot be written to this path.
+    #[error("{path}: the timeline cannot be written there; choose another path with SessionBuilder::output")]
+    Output {
+        /// The path of the timeline or the dump.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The operating system has no thread for the recorder.
+    #[error("the recorder's thread cannot be started")]
+    Thread(#[source] std::io::Error),
+    /// Rust's allocations and C's go to two allocators, so that the tracker cannot tell which of the two a block came
+    /// from.
+    #[error(
+        "Rust's allocations go to {allocator} and C's to the tracker's own allocator: leave out `use alloc_interpose as _`, or use `Tracker` instead of `Over`"
+    )]
+    TwoBackends {
+        /// The type name of the allocator under `Over`.
+        allocator: &'static str,
+    },
+    /// The run is over and its timeline could not be written.
+    #[error("{path}: the timeline could not be written; the log {log} holds what was recorded: `viewer recover {log}`")]
+    Store {
+        /// The path of the timeline that could not be written.
+        path: PathBuf,
+        /// The path of the log beside it, which holds the recording.
+        log: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The session has ended already, for example because another thread has called `exit`.
+    #[error("the session has ended already")]
+    Ended,
+}

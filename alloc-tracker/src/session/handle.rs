@@ -1,0 +1,182 @@
+//! The handle of a session that is recording, and the guard of a step.
+use std::path::PathBuf;
+
+use alloc_replay::Event;
+use alloc_timeline::Ending;
+
+use super::active::{self, Report};
+use super::error::SessionError;
+use super::fact::Fact;
+use crate::{ledger, scope};
+
+/// A session that is recording. A process has one session at a time. Dropping the handle finishes the session; so does
+/// a panic that unwinds through it, and so does the end of the process through `exit`.
+///
+/// ```no_run
+/// # fn main() -> Result<(), alloc_tracker::SessionError> {
+/// let session = alloc_tracker::Session::builder().output("run.timeline.json").start()?;
+/// for _ in 0..10 {
+///     let _step = session.step();
+///     // ...
+/// }
+/// session.finish()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping a session finishes it: bind it for as long as it should record"]
+pub struct Session {
+    open: bool,
+}
+
+impl Session {
+    /// The handle of the session that was just installed.
+    pub(super) fn new() -> Self {
+        Session { open: true }
+    }
+
+    /// Adds a mark: a named instant, with the live bytes at it.
+    ///
+    /// ```no_run
+    /// # let session = alloc_tracker::Session::builder().start()?;
+    /// session.mark("weights loaded");
+    /// session.snapshot("before the first step");
+    /// # Ok::<(), alloc_tracker::SessionError>(())
+    /// ```
+    pub fn mark(&self, name: &str) {
+        mark(name, false);
+    }
+
+    /// Adds a mark with a snapshot: the table of who owns which bytes at that instant. Of each name, only the latest
+    /// snapshots are kept.
+    pub fn snapshot(&self, name: &str) {
+        mark(name, true);
+    }
+
+    /// Begins a step, which ends when the guard is dropped. The timeline has the peak of each step. Steps are numbered
+    /// from 1.
+    pub fn step(&self) -> StepGuard<'_> {
+        self.begin_step();
+        StepGuard(self)
+    }
+
+    /// Begins a step, and ends the one before if it is open. Where a step is a block of Rust code, [`step`](Self::step)
+    /// is simpler.
+    pub fn begin_step(&self) {
+        emit(&Event::StepBegan);
+    }
+
+    /// Ends the open step; does nothing when no step is open.
+    pub fn end_step(&self) {
+        emit(&Event::StepEnded);
+    }
+
+    /// Pauses the recording until [`resume`](Self::resume), for a part of the run that is of no interest. Meanwhile the
+    /// recorder takes no samples, and the live bytes of that time do not count as a peak. Allocations and frees are
+    /// still counted, so that all numbers after the pause are right. The timeline gets a mark `paused`.
+    ///
+    /// ```no_run
+    /// # let session = alloc_tracker::Session::builder().start()?;
+    /// session.pause();
+    /// // load the data set
+    /// session.resume();
+    /// # Ok::<(), alloc_tracker::SessionError>(())
+    /// ```
+    pub fn pause(&self) {
+        emit(&Event::Paused);
+    }
+
+    /// Ends a [`pause`](Self::pause). The timeline gets a mark `resumed`.
+    pub fn resume(&self) {
+        emit(&Event::Resumed);
+    }
+
+    /// Writes a dump, which is a copy of the timeline so far, and returns its path. The dump lies beside the timeline
+    /// and is called `NAME.dump-1.timeline.json`, then `-2` and so on.
+    ///
+    /// # Errors
+    /// - [`SessionError::Output`] when the dump cannot be written;
+    /// - [`SessionError::Ended`] when the session has ended.
+    ///
+    /// ```no_run
+    /// # let session = alloc_tracker::Session::builder().start()?;
+    /// let path = session.dump()?;
+    /// println!("so far: {}", path.display());
+    /// # Ok::<(), alloc_tracker::SessionError>(())
+    /// ```
+    pub fn dump(&self) -> Result<PathBuf, SessionError> {
+        active::dump()
+    }
+
+    /// Adds a fact to `run` in the timeline; a later fact with the same key replaces it.
+    pub fn fact(&self, key: &str, value: impl Into<Fact>) {
+        active::fact(key, value.into());
+    }
+
+    /// Stops recording and writes the timeline.
+    ///
+    /// # Errors
+    /// - [`SessionError::Store`] when the timeline cannot be written; it names the log, which holds the recording;
+    /// - [`SessionError::Ended`] when the session has ended already.
+    pub fn finish(self) -> Result<Report, SessionError> {
+        self.finish_as(Ending::Finished)
+    }
+
+    /// Finishes the session like [`finish`](Self::finish), for a run that the user interrupted; the timeline says so.
+    ///
+    /// # Errors
+    /// As for [`Session::finish`].
+    pub fn finish_interrupted(self) -> Result<Report, SessionError> {
+        self.finish_as(Ending::Interrupted)
+    }
+
+    fn finish_as(mut self, ending: Ending) -> Result<Report, SessionError> {
+        self.open = false;
+        active::finish(ending)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.open {
+            let ending = if std::thread::panicking() { Ending::Panic } else { Ending::Finished };
+            // `drop` has no caller to hand an error to. Where the timeline could not be written, the log is still
+            // there.
+            let _ = active::finish(ending);
+        }
+    }
+}
+
+/// An open step, made by [`Session::step`]. Dropping the guard ends the step.
+///
+/// ```no_run
+/// # let session = alloc_tracker::Session::builder().start()?;
+/// for _ in 0..10 {
+///     let _step = session.step();
+///     // forward, backward, optimizer
+/// }
+/// # Ok::<(), alloc_tracker::SessionError>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "the step ends when the guard is dropped: bind it, `let _step = session.step();`"]
+pub struct StepGuard<'a>(&'a Session);
+
+impl Drop for StepGuard<'_> {
+    fn drop(&mut self) {
+        self.0.end_step();
+    }
+}
+
+fn mark(name: &str, with_owners: bool) {
+    let name = ledger::as_tracker(|| scope::name(name));
+    emit(&Event::Mark { name, with_owners });
+}
+
+fn emit(event: &Event) {
+    let slot = ledger::acquire();
+    if let Some(slot) = slot {
+        // The recorder must read what this thread has counted so far before it reads the event.
+        slot.publish();
+    }
+    let _ = ledger::emit(slot, event);
+}

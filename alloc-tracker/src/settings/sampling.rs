@@ -1,0 +1,88 @@
+//! `ALLOC_TRACKER_STACKS`: whether blocks are sampled with their call stacks, at which mean distance, and with which
+//! seed.
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use alloc_timeline::size;
+
+use super::environment::variable;
+
+const VARIABLE: &str = "ALLOC_TRACKER_STACKS";
+/// The largest mean that is accepted, in bytes. It keeps sums of distances far from overflowing.
+const MAX_MEAN: u64 = 1 << 40;
+
+const UNDECIDED: u8 = 0;
+const OFF: u8 = 1;
+const ON: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+static MEAN: AtomicU64 = AtomicU64::new(1);
+static SEED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether blocks are sampled in this process.
+#[inline(always)]
+pub fn is_on() -> bool {
+    cfg!(feature = "stacks")
+        && match STATE.load(Ordering::Relaxed) {
+            UNDECIDED => decide(),
+            state => state == ON,
+        }
+}
+
+#[cold]
+fn decide() -> bool {
+    let asked = variable(c"ALLOC_TRACKER_STACKS").and_then(|text| text.to_str().ok()).and_then(parse);
+    if let Some((mean, seed)) = asked {
+        MEAN.store(mean, Ordering::Relaxed);
+        SEED.store(seed, Ordering::Relaxed);
+    }
+    STATE.store(if asked.is_some() { ON } else { OFF }, Ordering::Release);
+    asked.is_some()
+}
+
+/// The mean distance between two samples, in allocated bytes; at least 1.
+#[cfg(feature = "stacks")]
+#[inline]
+pub fn mean_bytes() -> u64 {
+    MEAN.load(Ordering::Relaxed)
+}
+
+/// The seed of the random numbers that decide which blocks are sampled.
+#[cfg(feature = "stacks")]
+#[inline]
+pub fn seed() -> u64 {
+    SEED.load(Ordering::Relaxed)
+}
+
+/// The mean and the seed that a text such as `512KiB,7` names; a text without a seed names seed 0. `None` for any other
+/// text. Allocates nothing.
+fn parse(text: &str) -> Option<(u64, u64)> {
+    let (mean, seed) = text.split_once(',').unwrap_or((text, "0"));
+    let mean = size::parse(mean).ok().filter(|mean| (1..=MAX_MEAN).contains(mean))?;
+    Some((mean, seed.trim().parse().ok()?))
+}
+
+/// A sentence on what is wrong with the environment variable, for the timeline's list of losses; `None` when it is
+/// right or not set.
+pub fn problem() -> Option<String> {
+    let text = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty())?;
+    if parse(&text).is_none() {
+        return Some(format!("{VARIABLE}: '{text}' is no mean distance: write 512KiB, or 512KiB,7 with a seed"));
+    }
+    let absent = !cfg!(feature = "stacks");
+    absent.then(|| format!("{VARIABLE}: this program was built without alloc-tracker's feature \"stacks\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_gives_a_mean_and_perhaps_a_seed() {
+        for (text, settings) in [("512KiB", (512 << 10, 0)), ("1MiB,7", (1 << 20, 7)), ("1, 18", (1, 18))] {
+            assert_eq!(parse(text), Some(settings), "{text}");
+        }
+        for text in ["", "0", "x", "512KiB,", "512KiB,x", "2048GiB", "1,2,3"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The code map: which file's code is where in memory, and how to get from each function to its caller. The recorder
+//! makes it beforehand (`modules.rs`), so that a thread that takes a sample needs neither the dynamic loader nor a
+//! file.
+//!
+//! At any time one code map is the current one. A map never changes; a newer map replaces it. A thread that takes a
+//! sample *pins* the current map, and an old map is freed when no thread has it pinned (hazard pointers: Michael,
+//! "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004).
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use framehop::{MustNotAllocateDuringUnwind, UnwinderNative};
+
+/// The unwinder of this machine's architecture.
+pub type Native = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
+
+/// A frame is a number of 64 bits: in this many low bits the address within its file, above them the file's number.
+pub const ADDRESS_BITS: u32 = 48;
+
+/// A range of memory that holds code of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Range {
+    /// The first address.
+    pub start: u64,
+    /// The address after the last one.
+    pub end: u64,
+    /// The number of the file.
+    pub file: u16,
+    /// The memory address that corresponds to address 0 of the file.
+    pub base: u64,
+}
+
+/// What is known about the code in memory at one time, see the module.
+pub struct CodeMap {
+    /// Finds the callers of functions in all of the ranges.
+    pub unwinder: Native,
+    /// The ranges, sorted by start.
+    pub ranges: Vec<Range>,
+}
+
+impl CodeMap {
+    /// The frame at an address in memory (see [`ADDRESS_BITS`]); it keeps its meaning after the library is unloaded.
+    /// `None` when no file's code is there.
+    pub fn frame(&self, address: u64) -> Option<u64> {
+        let next = self.ranges.partition_point(|range| range.start <= address);
+        let range = self.ranges.get(next.checked_sub(1)?)?;
+        let in_file = address.wrapping_sub(range.base) & ((1 << ADDRESS_BITS) - 1);
+        (address < range.end).then_some(u64::from(range.file) << ADDRESS_BITS | in_file)
+    }
+}
+
+/// How many threads can take a sample at the same time.
+pub const READERS: usize = 8;
+
+/// The current map; null before the first.
+static CURRENT: AtomicPtr<CodeMap> = AtomicPtr::new(ptr::null_mut());
+/// The map that each reader has pinned; null for none.
+static PINNED: [AtomicPtr<CodeMap>; READERS] = [const { AtomicPtr::new(ptr::null_mut()) }; READERS];
+/// Set when a sample found an address that is in no range.
+static MISSED: AtomicBool = AtomicBool::new(false);
+
+/// Pins the current map for a reader, until [`unpin`]; `None` before there is a map. One thread at a time may use a
+/// reader number.
+pub fn pin(reader: usize) -> Option<&'static CodeMap> {
+    let mut map = CURRENT.load(Ordering::SeqCst);
+    loop {
+        PINNED[reader].store(map, Ordering::SeqCst);
+        let current = CURRENT.load(Ordering::SeqCst);
+        if ptr::eq(current, map) {
+            // SAFETY: the pointer is null or a map that was still current after it was pinned;
+            // `Retired::replace_current` frees no map that is current or pinned.
+            return unsafe { map.as_ref() };
+        }
+        map = current;
+    }
+}
+
+/// Ends what [`pin`] began. The reader must not use the map any more.
+pub fn unpin(reader: usize) {
+    PINNED[reader].store(ptr::null_mut(), Ordering::SeqCst);
+}
+
+/// Whether there is a current map.
+pub fn is_there() -> bool {
+    !CURRENT.load(Ordering::SeqCst).is_null()
+}
+
+/// Notes that a sample found an address that is in no range.
+pub fn note_missed() {
+    MISSED.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`note_missed`] was called since the last call of this.
+pub fn take_missed() -> bool {
+    MISSED.swap(false, Ordering::Relaxed)
+}
+
+/// Maps that are no longer current, but may still be pinned.
+#[derive(Default)]
+pub struct Retired(Vec<*mut CodeMap>);
+
+// SAFETY: only this value frees the boxes behind the pointers, and a code map may be read and dropped by any thread.
+unsafe impl Send for Retired {}
+
+impl Retired {
+    /// Makes `map` the current one, and frees the former ones that are not pinned.
+    pub fn replace_current(&mut self, map: CodeMap) {
+        let map = Box::into_raw(Box::new(map));
+        self.0.push(CURRENT.swap(map, Ordering::SeqCst));
+        self.0.retain(|&old| {
+            let pinned = !old.is_null() && PINNED.iter().any(|pinned| ptr::eq(pinned.load(Ordering::SeqCst), old));
+            if !pinned && !old.is_null() {
+                // SAFETY: the box is no longer current, so `pin` returns it to no further reader, and no reader has it
+                // pinned.
+                drop(unsafe { Box::from_raw(old) });
+            }
+            pinned
+        });
+    }
+}

@@ -1,0 +1,101 @@
+//! The packed word in which a thread counts blocks: one addition counts a block's usable bytes, its requested bytes and
+//! the block itself.
+//!
+//! ```text
+//!  63      48 47      34 33     24 23                  0
+//! +----------+----------+---------+---------------------+
+//! |  usable  |  blocks  |  coarse | requested + shifts  |     bytes, count, count, bytes plus the blocks' shifts
+//! +----------+----------+---------+---------------------+
+//! ```
+//!
+//! The usable bytes stand at the top, so that the word's sign bit is set when they reach [`WORD_LIMIT`]; the word must
+//! then be emptied. A block adds at most [`SMALL_MAX`] usable bytes, and never fewer usable than requested bytes.
+//! Because of that, no field runs over into the next one before the sign bit is set.
+//!
+//! The table of amounts (`class.rs`) serves the hot path for a second purpose: the lowest six bits of an amount, before
+//! the requested bytes are added, are a layer's shift, 4 for the fine layer and 6 for the coarse one. The hot path
+//! finds the block's tag in the shadow map with it (`shadow.rs`). So the lowest field of a word holds the sum of all
+//! blocks' shifts as well; [`unpack`] subtracts that sum, which follows from the number of blocks and of those with the
+//! coarse shift.
+
+/// The largest request that is counted in a word, in bytes.
+pub const SMALL_MAX: usize = 14_336;
+
+/// The shift of the shadow map's fine layer, which holds the tags of most blocks. A layer has one entry for every
+/// 2^shift bytes.
+pub const FINE: u32 = 4;
+/// The shift of the coarse layer, for plain blocks of at least 128 bytes whose free tells their size.
+pub const COARSE: u32 = 6;
+/// The largest request that gets a block of less than 128 bytes.
+const SHORT_MAX: usize = 112;
+
+/// Usable bytes at which a word must be emptied.
+pub const WORD_LIMIT: i64 = 1 << (63 - USABLE_SHIFT);
+const USABLE_SHIFT: u32 = 48;
+const BLOCKS_SHIFT: u32 = 34;
+const COARSE_SHIFT: u32 = 24;
+// Each field has room for the most that it can hold. Blocks: as many of 8 bytes as reach the limit, and one more.
+// Coarse: as many of the smallest blocks in the coarse layer, and one more. Requested: the limit, one largest block,
+// and all blocks' shifts.
+const _: () = assert!(WORD_LIMIT / 8 + 1 < 1 << (USABLE_SHIFT - BLOCKS_SHIFT));
+const _: () = assert!(WORD_LIMIT / 128 + 1 < 1 << (BLOCKS_SHIFT - COARSE_SHIFT));
+const _: () = assert!(WORD_LIMIT + SMALL_MAX as i64 + (WORD_LIMIT / 8 + 1) * (COARSE as i64) < 1 << COARSE_SHIFT);
+
+/// The shift of the layer of a plain block whose free tells its size. (The hot path reads the shift from the table and
+/// does not branch on the size, because processors predict such branches badly.)
+pub const fn layer_of(requested: usize) -> u32 {
+    if requested > SHORT_MAX { COARSE } else { FINE }
+}
+
+/// What one block adds to a word. In the bits of the lowest field: its shift and its requested bytes.
+#[inline(always)]
+pub const fn amount(usable: usize, requested: usize) -> u64 {
+    let layer = layer_of(requested);
+    let coarse = (layer == COARSE) as u64;
+    ((usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | coarse << COARSE_SHIFT | layer as u64) + requested as u64
+}
+
+/// The usable bytes of an [`amount`].
+pub const fn usable(amount: u64) -> usize {
+    (amount >> USABLE_SHIFT) as usize
+}
+
+/// The sums over the blocks that were added to a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Usable bytes.
+    pub usable: u64,
+    /// Requested bytes.
+    pub requested: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+}
+
+/// The sums in a word.
+#[inline(always)]
+pub fn unpack(word: u64) -> Unpacked {
+    let field = |shift: u32, end: u32| word >> shift & ((1 << (end - shift)) - 1);
+    let (blocks, coarse) = (field(BLOCKS_SHIFT, USABLE_SHIFT), field(COARSE_SHIFT, BLOCKS_SHIFT));
+    let shifts = blocks * u64::from(FINE) + coarse * u64::from(COARSE - FINE);
+    Unpacked { usable: word >> USABLE_SHIFT, requested: field(0, COARSE_SHIFT) - shifts, blocks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_gives_back_what_was_added_until_it_is_full() {
+        for (usable, requested) in [(8, 0), (8, 8), (32, 17), (128, 113), (SMALL_MAX, SMALL_MAX)] {
+            let (mut word, mut blocks) = (0u64, 0);
+            while (word as i64) >= 0 {
+                word += amount(usable, requested);
+                blocks += 1;
+                assert_eq!((word as i64) < 0, blocks * usable >= WORD_LIMIT as usize);
+            }
+            let [usable, requested, blocks] = [usable, requested, 1].map(|each| (each * blocks) as u64);
+            assert_eq!(unpack(word), Unpacked { usable, requested, blocks });
+        }
+        assert_eq!(unpack(0), Unpacked { usable: 0, requested: 0, blocks: 0 });
+    }
+}

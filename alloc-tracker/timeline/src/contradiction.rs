@@ -1,0 +1,125 @@
+//! Checks the sums that a timeline promises: a file whose numbers contradict each other is damaged.
+use std::collections::BTreeMap;
+
+use crate::analysis::{Analysis, Bucket, Flow, Sums};
+use crate::file::{Book, Series, Snapshot, Timeline};
+use crate::scope::Dimension;
+use crate::stacks::Stacks;
+
+/// The first contradiction among the numbers of a timeline, in words; `None` when there is none.
+pub fn contradiction(timeline: &Timeline) -> Option<String> {
+    let scopes = timeline.scopes.len();
+    let exit = &timeline.at_exit.snapshot;
+    let marks = timeline.marks.iter().filter_map(|mark| Some((mark.name.as_str(), mark.snapshot.as_ref()?)));
+    let mut tables = [("peak", &timeline.peak), ("at_exit", exit)].into_iter().chain(marks);
+    in_series(&timeline.series)
+        .or_else(|| tables.find_map(|(name, table)| in_table(name, table, scopes)))
+        .or_else(|| in_analysis(timeline.analysis.as_ref()?, scopes))
+        .or_else(|| in_stacks(timeline.stacks.as_ref()?, scopes))
+        .or_else(|| in_book(timeline.book.as_ref()?))
+}
+
+fn in_series(series: &Series) -> Option<String> {
+    let samples = series.time_ns.len();
+    let mut lengths = vec![series.live_bytes.len(), series.requested_bytes.len(), series.high_bytes.len()];
+    for dimension in Dimension::ALL {
+        lengths.extend(series.by(dimension).values().map(Vec::len));
+    }
+    lengths.extend(series.probes.values().map(Vec::len));
+    if lengths.iter().any(|&length| length != samples) {
+        return Some(format!("the columns of \"series\" differ in length from its {samples} times"));
+    }
+    let back = series.time_ns.windows(2).any(|pair| pair[0] > pair[1]);
+    back.then(|| "the times of \"series\" go back".to_owned())
+}
+
+/// `scopes` is the number of scopes, here and below.
+fn in_table(name: &str, table: &Snapshot, scopes: usize) -> Option<String> {
+    let sum = table.rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.usable_bytes));
+    if sum != Some(table.live_bytes) {
+        return Some(format!("the rows of \"{name}\" do not sum to its live_bytes, {}", table.live_bytes));
+    }
+    let lost = table.rows.iter().find(|row| row.scope as usize >= scopes)?;
+    Some(format!("a row of \"{name}\" names scope {}, which does not exist", lost.scope))
+}
+
+fn in_analysis(analysis: &Analysis, scopes: usize) -> Option<String> {
+    for histogram in &analysis.histograms {
+        let sum = |buckets: &[Bucket]| buckets.iter().map(|bucket| bucket.sums).sum::<Sums>();
+        let mut ends = sum(&histogram.lifetimes);
+        ends += histogram.held;
+        if sum(&histogram.sizes) != ends {
+            let category = histogram.category;
+            return Some(format!(
+                "the sizes of \"{category}\" in \"histograms\" are not its lifetimes and what is held"
+            ));
+        }
+    }
+    let flows: Sums = analysis.flows.iter().map(Flow::sums).sum();
+    let sizes: Sums = analysis.histograms.iter().flat_map(|one| &one.sizes).map(|bucket| bucket.sums).sum();
+    if flows != sizes {
+        return Some("\"flows\" and \"histograms\" do not sum to the same".to_owned());
+    }
+    if let Some(figures) = analysis.figures.iter().find(|figures| {
+        let sum = |parts: &BTreeMap<String, u64>| saturating_sum(parts.values().copied());
+        [&figures.process_by_phase, &figures.process_by_category].map(sum) != [figures.process_bytes; 2]
+    }) {
+        let names = [&figures.phase, &figures.layer].map(|name| name.as_deref().unwrap_or("*"));
+        return Some(format!(
+            "\"figures\" of {}: a split of the process's bytes does not sum to them",
+            names.join(", ")
+        ));
+    }
+    let growth = &analysis.growth;
+    let columns = growth.owners.iter().map(|owner| &owner.live_bytes).chain([&growth.other_bytes]);
+    in_columns("\"growth\"", growth.steps.len(), &growth.live_bytes, columns).or_else(|| {
+        let lost = growth.owners.iter().find(|owner| owner.scope as usize >= scopes)?;
+        Some(format!("\"growth\" names scope {}, which does not exist", lost.scope))
+    })
+}
+
+fn in_stacks(stacks: &Stacks, scopes: usize) -> Option<String> {
+    for site in &stacks.sites {
+        if site.scope as usize >= scopes {
+            return Some(format!("a site of \"stacks\" names scope {}, which does not exist", site.scope));
+        }
+        if let Some(call) = site.calls.iter().find(|&&call| call as usize >= stacks.calls.len()) {
+            return Some(format!("a site of \"stacks\" names call {call}, which does not exist"));
+        }
+    }
+    if stacks.sums().samples != stacks.samples.taken {
+        return Some(format!("the sites of \"stacks\" do not sum to the {} samples taken", stacks.samples.taken));
+    }
+    let growth = &stacks.growth;
+    let columns = growth.columns.iter().map(|column| &column.live_bytes).chain([&growth.other_bytes]);
+    in_columns("\"growth\" in \"stacks\"", growth.steps.len(), &growth.live_bytes, columns).or_else(|| {
+        let lost = growth.columns.iter().find(|column| column.site as usize >= stacks.sites.len())?;
+        Some(format!("\"growth\" in \"stacks\" names site {}, which does not exist", lost.site))
+    })
+}
+
+/// Whether each column has an entry a step, and the entries of each step sum to its live bytes.
+fn in_columns<'a>(
+    name: &str,
+    steps: usize,
+    live_bytes: &[u64],
+    columns: impl Iterator<Item = &'a Vec<u64>> + Clone,
+) -> Option<String> {
+    if live_bytes.len() != steps || columns.clone().any(|column| column.len() != steps) {
+        return Some(format!("the columns of {name} differ in length from its {steps} steps"));
+    }
+    let sum = |step: usize| saturating_sum(columns.clone().map(|column| column[step]));
+    let wrong = (0..steps).any(|step| sum(step) != live_bytes[step]);
+    wrong.then(|| format!("the columns of {name} do not sum to its live_bytes"))
+}
+
+fn in_book(book: &Book) -> Option<String> {
+    let sum: i128 = book.lines.iter().map(|line| i128::from(line.bytes)).sum();
+    let wrong = sum != i128::from(book.rss_bytes);
+    wrong.then(|| format!("the lines of \"book\" sum to {sum}, not to its rss_bytes, {}", book.rss_bytes))
+}
+
+/// A sum that stays at the largest number where a damaged file would have it overflow.
+fn saturating_sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}

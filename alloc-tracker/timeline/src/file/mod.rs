@@ -1,0 +1,24 @@
+//! What stands in `timeline.json`, field by field: one file for each part of the document.
+//!
+//! `docs/FORMAT.md` says what each field means, and what is missing in older files.
+
+// Parts that need no other part.
+mod book;
+mod cost;
+mod peak;
+mod run;
+mod series;
+mod snapshot;
+mod totals;
+
+// The whole.
+mod timeline;
+
+pub use book::{Book, BookLine, OutsideFigure};
+pub use cost::TrackerCost;
+pub use peak::{HighWater, PeakRequested, Step};
+pub use run::{Allocator, Door, Ending, Machine, Resolution};
+pub use series::Series;
+pub use snapshot::{AtExit, Mark, Snapshot};
+pub use timeline::{FORMAT_NAME, FORMAT_VERSION, Timeline};
+pub use totals::{ScopeTotals, Totals};

@@ -1,0 +1,75 @@
+//! The document itself, as it stands in `timeline.json`.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::book::{Book, OutsideFigure};
+use super::cost::TrackerCost;
+use super::peak::{HighWater, PeakRequested, Step};
+use super::run::{Allocator, Ending, Machine, Resolution};
+use super::series::Series;
+use super::snapshot::{AtExit, Mark, Snapshot};
+use super::totals::Totals;
+use crate::analysis::Analysis;
+use crate::scope::Scope;
+use crate::stacks::Stacks;
+
+/// The value of [`Timeline::format`].
+pub const FORMAT_NAME: &str = "alloc-timeline";
+/// The version that this crate writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Always [`FORMAT_NAME`].
+    pub format: String,
+    /// See [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// How the recording ended.
+    pub ending: Ending,
+    /// Length of the session.
+    pub duration_ns: u64,
+    /// What the program said about itself, such as `model`, `mode` and `batch`. `command`, `pid` and `started_unix_ns` are
+    /// always there.
+    pub run: BTreeMap<String, Value>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Which allocator served the program, and its settings.
+    pub allocator: Allocator,
+    /// For each shared object that calls malloc: whose malloc it calls.
+    pub interposition: Vec<Resolution>,
+    /// All scopes. A scope's number is its index here; in scope 0 no phase, layer or operator is active.
+    pub scopes: Vec<Scope>,
+    /// The course of the run.
+    pub series: Series,
+    /// Named instants, in the order in which they came.
+    pub marks: Vec<Mark>,
+    /// The steps of the run, each with its own peak.
+    pub steps: Vec<Step>,
+    /// The instant at which the most bytes were live.
+    pub peak: Snapshot,
+    /// The instant at which the most requested bytes were live, which need not be that of `peak`. Absent in files of older
+    /// recorders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_requested: Option<PeakRequested>,
+    /// The peak of each phase, layer and operator by itself, whenever that was.
+    pub high_waters: Vec<HighWater>,
+    /// Counts over the whole run.
+    pub totals: Totals,
+    /// What was still live when the session ended.
+    pub at_exit: AtExit,
+    /// What the resident set consisted of near the peak. Absent when /proc could not be read.
+    pub book: Option<Book>,
+    /// Figures that others than the tracker measured, over the whole run.
+    pub lanes: Vec<OutsideFigure>,
+    /// What the tracker itself cost, and what it missed.
+    pub tracker: TrackerCost,
+    /// What became of the blocks. Absent in files of older recorders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
+    /// Sampled call stacks of allocations. Absent when the program was not run with stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<Stacks>,
+}

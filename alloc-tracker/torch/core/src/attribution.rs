@@ -1,0 +1,181 @@
+//! Operators as scopes. The outermost operator gives its name to what is allocated in it (`aten::conv2d`, not the
+//! `aten::empty` deep inside); in the backward pass that is the autograd node (`ConvolutionBackward0`), in the layer of
+//! the forward operator that created it.
+//!
+//! What one thread sees of a backward pass:
+//!
+//! ```text
+//! autograd::engine::evaluate_function: ReluBackward0      the engine: no operator of its own
+//!   ReluBackward0              (BACKWARD, number 17)      a node: layer of operator 17
+//!     aten::threshold_backward                            nested: nothing changes
+//!   aten::add_                                            gradients of two paths summed: layer of the node before
+//! autograd::engine::evaluate_function: AccumulateGrad
+//!   torch::autograd::AccumulateGrad  (BACKWARD, -1)       layer of its parameter; leaves that parameter's gradient
+//! ```
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use alloc_tracker::Category;
+use alloc_tracker::hooks::{LabelError, Name};
+
+use crate::category::KnownNames;
+use crate::event::{Operator, Storage};
+use crate::hooks::Hooks;
+use crate::parameters::{ParameterLayers, layer_in};
+use crate::sequence::SequenceTable;
+use crate::stack::{Frame, OperatorStack};
+
+/// What the names of the autograd engine's own events begin with.
+const ENGINE: &[u8] = b"autograd::engine::evaluate_function";
+
+/// Decides which operator, layer and phase own what libtorch allocates, and tells the tracker. One for the process; each
+/// thread brings its [`OperatorStack`].
+pub struct Attribution<H> {
+    hooks: H,
+    sequences: &'static SequenceTable,
+    parameters: ParameterLayers,
+    names: OnceLock<KnownNames>,
+    /// How many calls of outermost operators have begun.
+    calls: AtomicU64,
+}
+
+impl<H: Hooks> Attribution<H> {
+    /// An attribution that has seen nothing. `sequences` is a `static` of its own, because that of the attribution is not
+    /// all zeros and would be stored in the program's file.
+    pub const fn new(hooks: H, sequences: &'static SequenceTable) -> Attribution<H> {
+        Attribution {
+            hooks,
+            sequences,
+            parameters: ParameterLayers::new(),
+            names: OnceLock::new(),
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    /// Numbers the names that it needs, which otherwise happens at the first event. A face calls this when it is
+    /// installed: a fork in the middle of the first event would leave the child waiting for ever, and a full table of
+    /// names has no room for them later.
+    pub fn prepare(&self) {
+        self.names();
+    }
+
+    fn names(&self) -> &KnownNames {
+        self.names.get_or_init(|| KnownNames::new(&self.hooks))
+    }
+
+    /// An operator starts on the thread of this stack.
+    pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) {
+        let Some(place) = stack.push() else { return };
+        if !operator.is_backward && operator.name.starts_with(ENGINE) {
+            stack.set_node_layer(Name(0));
+            stack.set(place, Frame::Engine);
+        } else if operator.is_backward || !stack.is_in_operator() {
+            let layer = self.layer(stack, operator);
+            if operator.is_backward {
+                stack.set_node_layer(layer.unwrap_or_default());
+            }
+            stack.set(place, Frame::Outermost(self.enter(operator, layer)));
+        }
+        if !operator.is_backward && operator.sequence >= 0 {
+            self.sequences.remember(operator.thread, operator.sequence, self.hooks.current().layer);
+        }
+    }
+
+    /// The layer of an operator that enters a scope; `None`: the active one.
+    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Option<Name> {
+        if operator.is_backward {
+            let by_number =
+                (operator.sequence >= 0).then(|| self.sequences.recall(operator.thread, operator.sequence)).flatten();
+            let by_parameter = || self.parameters.of_parameter(&self.hooks, operator.variable?);
+            return by_number.or_else(by_parameter).or(Some(stack.node_layer()));
+        }
+        if stack.is_in_engine() {
+            return Some(stack.node_layer());
+        }
+        let is_in_layer = self.hooks.current().layer != Name(0);
+        if is_in_layer { None } else { self.parameters.of_inputs(&self.hooks, operator.inputs) }
+    }
+
+    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>) -> H::Entered {
+        let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
+        let phase = if operator.is_backward { self.names().backward } else { Name(0) };
+        // 0 is no call.
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        self.hooks.enter_op(name, layer, phase, call)
+    }
+
+    /// The operator that started last on the thread of this stack ends; `gradient` is the storage of the gradient that it
+    /// leaves, if it is an `AccumulateGrad` node. An end without a start is passed over.
+    pub fn operator_ends(&self, stack: &OperatorStack<H>, gradient: Option<Storage>) {
+        let Some(frame) = stack.pop() else { return };
+        if let Frame::Outermost(entered) = frame {
+            self.hooks.leave(entered);
+        }
+        if let Some(gradient) = gradient {
+            // A gradient on a GPU, or while nobody records, has no label.
+            let _ = self.hooks.label(gradient, Category::Gradient, None);
+        }
+    }
+
+    /// The next aligned block that this thread allocates is a tensor's storage: the tracker is told its category, which
+    /// follows from the active phase and operator.
+    pub fn expect_storage(&self) {
+        let category = self.names().category(self.hooks.current());
+        self.hooks.expect_storage(Some(category));
+    }
+
+    /// Takes [`expect_storage`](Attribution::expect_storage) back. Harmless when the block was allocated.
+    pub fn expect_no_storage(&self) {
+        self.hooks.expect_storage(None);
+    }
+
+    /// Says what a storage is for, for its whole life.
+    ///
+    /// # Errors
+    /// [`LabelError::NotRecording`] without a session, [`LabelError::UnknownBlock`] for a storage of another allocator (a
+    /// GPU's) or none, [`LabelError::TooSmall`] for one that the tracker does not know by its address.
+    pub fn label(&self, storage: Option<Storage>, category: Category) -> Result<(), LabelError> {
+        self.hooks.label(storage.ok_or(LabelError::UnknownBlock)?, category, None)
+    }
+
+    /// Labels the storages of variables, given by path: those among `trainable` as parameters, the others as buffers.
+    /// Variables that were allocated in no layer become the layer's that their path names. A storage that the tracker does
+    /// not take in is passed over.
+    pub fn label_variables(
+        &self,
+        variables: impl IntoIterator<Item = (impl AsRef<str>, Option<Storage>)>,
+        trainable: &[Option<Storage>],
+    ) {
+        for (path, storage) in variables {
+            let layer = self.layer_named_by(path.as_ref());
+            let is_trainable = trainable.contains(&storage);
+            let category = if is_trainable { Category::Parameter } else { Category::Buffer };
+            if let Some(storage) = storage {
+                let _ = self.hooks.label(storage, category, Some(layer));
+            }
+        }
+    }
+
+    /// Names layers by parameters, given by path: from now on an operator outside of any layer belongs to the layer of the
+    /// first parameter that it reads (`fc1.weight` makes it `fc1`), and one that reads none to the layer of its first input
+    /// that has one. Operators must tell their inputs for that.
+    pub fn name_layers(&self, variables: impl IntoIterator<Item = (impl AsRef<str>, Option<Storage>)>) {
+        for (path, storage) in variables {
+            let layer = self.layer_named_by(path.as_ref());
+            if let Some(storage) = storage {
+                self.parameters.insert(storage, layer);
+            }
+        }
+    }
+
+    fn layer_named_by(&self, path: &str) -> Name {
+        self.hooks.name(layer_in(path))
+    }
+}
+
+impl<H> fmt::Debug for Attribution<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attribution").field("calls", &self.calls).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,55 @@
+//! Decides what libtorch's events mean to `alloc-tracker`: which operator, layer and phase own what is allocated, and what
+//! each tensor storage is for.
+//!
+//! Nothing here needs libtorch, C++ or tch. A *face* (the crate `alloc-torch` for programs that use tch) receives
+//! libtorch's callbacks, turns them into plain data, and hands them to an [`Attribution`]. What that decides goes to the
+//! tracker through the [`Hooks`].
+//!
+//! ```text
+//! face: operator starts, ends ----> event ----> stack       the operators that run on this thread
+//!                                     |         sequence    layer by number of the autograd node
+//! face: parameters by path -----------+-------> parameters  layer by parameter and by input
+//! face: a storage is allocated -------+-------> category    what a storage is for
+//!                                               attribution all of it together
+//!                                                  |
+//!                                                hooks ----> alloc_tracker::hooks
+//! ```
+//!
+//! A face has one `Attribution` for the process and one [`OperatorStack`] for each thread:
+//!
+//! ```
+//! use alloc_torch_core::{Attribution, Operator, OperatorStack, SequenceTable, TrackerHooks};
+//!
+//! static SEQUENCES: SequenceTable = SequenceTable::new();
+//! static ATTRIBUTION: Attribution<TrackerHooks> = Attribution::new(TrackerHooks, &SEQUENCES);
+//! thread_local! {
+//!     static OPERATORS: OperatorStack<TrackerHooks> = const { OperatorStack::new() };
+//! }
+//!
+//! let conv2d =
+//!     Operator { is_backward: false, name: b"aten::conv2d", sequence: 0, thread: 1, variable: None, inputs: &[] };
+//! OPERATORS.with(|operators| {
+//!     ATTRIBUTION.operator_starts(operators, &conv2d);
+//!     assert_eq!(alloc_tracker::hooks::current().op, alloc_tracker::hooks::name("aten::conv2d"));
+//!     ATTRIBUTION.operator_ends(operators, None);
+//! });
+//! ```
+#![forbid(unsafe_code)]
+
+// From the ground up: a module uses those above it in this list.
+mod event;
+mod sequence;
+
+mod hooks;
+
+mod category;
+mod parameters;
+mod stack;
+
+mod attribution;
+
+pub use attribution::Attribution;
+pub use event::{Operator, Storage};
+pub use hooks::{Hooks, TrackerHooks};
+pub use sequence::SequenceTable;
+pub use stack::OperatorStack;

@@ -1,0 +1,113 @@
+//! The operators that run on one thread, the innermost last.
+use std::cell::Cell;
+use std::fmt;
+
+use alloc_tracker::hooks::Name;
+
+use crate::hooks::Hooks;
+
+/// Operators nested deeper than this on one thread are not looked at; their bytes belong to the one around them.
+const MAX_DEPTH: usize = 128;
+
+/// What a running operator is to the attribution.
+#[derive(Clone, Copy)]
+pub(crate) enum Frame<Entered> {
+    /// The autograd engine's own event, which is no operator.
+    Engine,
+    /// An operator within another, whose scope stays active.
+    Nested,
+    /// An operator that entered a scope of its own name.
+    Outermost(Entered),
+}
+
+/// The operators that run on one thread. Each thread that runs operators has one, and keeps it in a thread-local.
+pub struct OperatorStack<H: Hooks> {
+    depth: Cell<usize>,
+    frames: [Cell<Frame<H::Entered>>; MAX_DEPTH],
+    /// Whether one of the frames is `Outermost`.
+    is_in_operator: Cell<bool>,
+    /// How many of the frames are `Engine`.
+    engines: Cell<usize>,
+    /// Layer of the autograd node that ran last.
+    node_layer: Cell<Name>,
+}
+
+impl<H: Hooks> OperatorStack<H> {
+    /// The stack of a thread that runs no operator.
+    pub const fn new() -> OperatorStack<H> {
+        OperatorStack {
+            depth: Cell::new(0),
+            frames: [const { Cell::new(Frame::Nested) }; MAX_DEPTH],
+            is_in_operator: Cell::new(false),
+            engines: Cell::new(0),
+            node_layer: Cell::new(Name(0)),
+        }
+    }
+
+    /// Adds a frame that is `Nested` until [`set`](OperatorStack::set) says otherwise, and gives its place; `None` when the
+    /// stack is too deep for it.
+    pub(crate) fn push(&self) -> Option<usize> {
+        let depth = self.depth.get();
+        self.depth.set(depth + 1);
+        self.frames.get(depth)?.set(Frame::Nested);
+        Some(depth)
+    }
+
+    /// Says what the frame at `place`, which `push` gave, is.
+    pub(crate) fn set(&self, place: usize, frame: Frame<H::Entered>) {
+        match frame {
+            Frame::Engine => self.engines.set(self.engines.get() + 1),
+            Frame::Outermost(_) => self.is_in_operator.set(true),
+            Frame::Nested => {}
+        }
+        self.frames[place].set(frame);
+    }
+
+    /// Takes the innermost frame off; `None` when no operator runs. One that was too deep is `Nested`.
+    pub(crate) fn pop(&self) -> Option<Frame<H::Entered>> {
+        let depth = self.depth.get().checked_sub(1)?;
+        self.depth.set(depth);
+        let frame = self.frames.get(depth).map_or(Frame::Nested, Cell::get);
+        match frame {
+            Frame::Engine => self.engines.set(self.engines.get() - 1),
+            Frame::Outermost(_) => {
+                // A node that runs within an operator's own backward call (a custom function) is named inside another.
+                let is_outermost = |frame: &Cell<_>| matches!(frame.get(), Frame::Outermost(_));
+                self.is_in_operator.set(self.frames[..depth].iter().any(is_outermost));
+            }
+            Frame::Nested => {}
+        }
+        Some(frame)
+    }
+
+    /// Whether an operator runs that entered a scope.
+    pub(crate) fn is_in_operator(&self) -> bool {
+        self.is_in_operator.get()
+    }
+
+    /// Whether the autograd engine runs on this thread.
+    pub(crate) fn is_in_engine(&self) -> bool {
+        self.engines.get() > 0
+    }
+
+    /// The layer of the autograd node that ran last in the engine's present event.
+    pub(crate) fn node_layer(&self) -> Name {
+        self.node_layer.get()
+    }
+
+    pub(crate) fn set_node_layer(&self, layer: Name) {
+        self.node_layer.set(layer);
+    }
+}
+
+impl<H: Hooks> Default for OperatorStack<H> {
+    fn default() -> OperatorStack<H> {
+        OperatorStack::new()
+    }
+}
+
+impl<H: Hooks> fmt::Debug for OperatorStack<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OperatorStack").field("depth", &self.depth.get()).finish_non_exhaustive()
+    }
+}

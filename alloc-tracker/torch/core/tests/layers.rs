@@ -1,0 +1,93 @@
+//! Layers by parameters, and what the labels of variables say.
+mod made_up;
+
+use alloc_torch_core::Storage;
+use alloc_tracker::Category;
+use made_up::Thread;
+
+const WEIGHT: usize = 0x1000;
+const BIAS: usize = 0x2000;
+const MEAN: usize = 0x3000;
+const INPUT: usize = 0x4000;
+const HIDDEN: usize = 0x5000;
+
+#[test]
+fn an_operator_is_of_the_layer_whose_parameter_it_reads() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT)), ("fc2.0.weight", Storage::at(BIAS))]);
+    TRACKER.allocates(INPUT, "data");
+    TRACKER.allocates(HIDDEN, "");
+    TRACKER.enters("forward", "");
+
+    // A parameter wins over the layer that allocated an input, wherever it stands.
+    thread.reads("aten::linear", 0, &[INPUT, WEIGHT], ["forward", "fc1", "aten::linear"]);
+    // What runs within it has the layer already.
+    thread.reads("aten::t", -1, &[BIAS], ["forward", "fc1", "aten::linear"]);
+    thread.ends();
+    thread.ends();
+    // Of two parameters the first counts.
+    thread.reads("aten::linear", 1, &[BIAS, WEIGHT], ["forward", "fc2.0", "aten::linear"]);
+    thread.ends();
+    // Without a parameter: the layer that allocated an input. A storage of no layer is passed over, as is one that is
+    // not tracked.
+    thread.reads("aten::relu", 2, &[0x9000, HIDDEN, INPUT], ["forward", "data", "aten::relu"]);
+    thread.ends();
+    thread.reads("aten::relu", 3, &[0x9000, HIDDEN], ["forward", "", "aten::relu"]);
+    thread.ends();
+    // The backward pass has the layers that were found forward.
+    thread.node("AddmmBackward0", (1, 0), ["forward", "fc1", "AddmmBackward0"]);
+    thread.ends();
+}
+
+#[test]
+fn the_programs_layers_win() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
+    TRACKER.enters("forward", "head");
+    thread.reads("aten::linear", 0, &[WEIGHT], ["forward", "head", "aten::linear"]);
+}
+
+/// What the engine runs itself is of the node before, whatever it reads.
+#[test]
+fn the_engines_own_operators_do_not_look_at_inputs() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
+    thread.forward("autograd::engine::evaluate_function: AddmmBackward0", -1, ["", "", ""]);
+    thread.reads("aten::add_", -1, &[WEIGHT], ["", "", "aten::add_"]);
+}
+
+#[test]
+fn a_gradient_is_of_its_parameters_layer() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    // As its path names it, even if it was allocated in another.
+    ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
+    TRACKER.allocates(WEIGHT, "init");
+    thread.accumulates(WEIGHT, ["backward", "fc1", "torch::autograd::AccumulateGrad"]);
+    thread.ends();
+    // One that no path names: the layer that allocated it.
+    TRACKER.allocates(BIAS, "fc2");
+    thread.accumulates(BIAS, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.ends();
+    // One of which nothing is known, or that has no storage: the layer of the node before.
+    thread.accumulates(HIDDEN, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.ends();
+    thread.accumulates(0, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.ends();
+}
+
+#[test]
+fn variables_are_parameters_or_buffers() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let variables = [("bn1.weight", Storage::at(WEIGHT)), ("bn1.running_mean", Storage::at(MEAN)), ("undefined", None)];
+    ATTRIBUTION.label_variables(variables, &[Storage::at(WEIGHT)]);
+    let layer = || Some("bn1".to_owned());
+    assert_eq!(
+        TRACKER.state().labels,
+        [(WEIGHT, Category::Parameter, layer()), (MEAN, Category::Buffer, layer())],
+        "a variable without a storage has nothing to label"
+    );
+}

@@ -1,0 +1,197 @@
+//! Which operator, layer and phase are active in made-up operators, forward and backward.
+mod made_up;
+
+use alloc_tracker::Category;
+use made_up::Thread;
+
+const NOTHING: [&str; 3] = ["", "", ""];
+
+#[test]
+fn a_nested_operator_changes_nothing() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("forward", "conv1");
+    thread.forward("aten::conv2d", 0, ["forward", "conv1", "aten::conv2d"]);
+    thread.forward("aten::convolution", 0, ["forward", "conv1", "aten::conv2d"]);
+    thread.forward("aten::empty", -1, ["forward", "conv1", "aten::conv2d"]);
+    thread.ends();
+    thread.ends();
+    assert_eq!(TRACKER.scope(), ["forward", "conv1", "aten::conv2d"], "the outermost still runs");
+    thread.ends();
+    assert_eq!(TRACKER.scope(), ["forward", "conv1", ""]);
+    thread.forward("aten::relu", 1, ["forward", "conv1", "aten::relu"]);
+    thread.ends();
+    assert_eq!(TRACKER.state().calls, [1, 2], "the two outermost operators are calls of their own, numbered from 1");
+}
+
+/// The table at the head of `attribution.rs`, line by line, with the program in no phase.
+#[test]
+fn a_backward_pass() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("forward", "layer1.relu");
+    thread.forward("aten::relu", 17, ["forward", "layer1.relu", "aten::relu"]);
+    thread.ends();
+    TRACKER.allocates(4096, "layer1.conv");
+    TRACKER.enters("", "");
+
+    // The engine is no operator.
+    thread.forward("autograd::engine::evaluate_function: ReluBackward0", -1, NOTHING);
+    // The node of number 17 is of the layer of operator 17; the phase is backward, since the program names none.
+    thread.node("ReluBackward0", (1, 17), ["backward", "layer1.relu", "ReluBackward0"]);
+    thread.forward("aten::threshold_backward", -1, ["backward", "layer1.relu", "ReluBackward0"]);
+    thread.ends();
+    thread.ends();
+    // The sum of two gradients is of the layer of the node before. It is a forward operator: no phase of its own.
+    thread.forward("aten::add_", -1, ["", "layer1.relu", "aten::add_"]);
+    thread.ends();
+    thread.ends();
+    assert_eq!(TRACKER.scope(), NOTHING);
+
+    thread.forward("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", -1, NOTHING);
+    // It has no number: its layer is the one in which its parameter was allocated.
+    thread.accumulates(4096, ["backward", "layer1.conv", "torch::autograd::AccumulateGrad"]);
+    thread.leaves_gradient(8192);
+    thread.ends();
+    assert_eq!(TRACKER.scope(), NOTHING);
+    assert_eq!(TRACKER.state().labels, [(8192, Category::Gradient, None)], "the gradient keeps the layer that made it");
+}
+
+#[test]
+fn the_programs_phase_wins() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("loss", "");
+    thread.node("ReluBackward0", (1, 17), ["loss", "", "ReluBackward0"]);
+    thread.ends();
+}
+
+#[test]
+fn a_node_finds_its_operators_layer_from_any_thread() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let (first, second) = (Thread::new(&ATTRIBUTION, &TRACKER, 1), Thread::new(&ATTRIBUTION, &TRACKER, 2));
+    TRACKER.enters("", "of the first");
+    first.forward("aten::relu", 5, ["", "of the first", "aten::relu"]);
+    first.ends();
+    TRACKER.enters("", "of the second");
+    second.forward("aten::relu", 5, ["", "of the second", "aten::relu"]);
+    second.ends();
+    TRACKER.enters("", "");
+    // The thread that counted the number tells the two operators of number 5 apart, not the one that runs the node.
+    let engine = Thread::new(&ATTRIBUTION, &TRACKER, 3);
+    engine.node("ReluBackward0", (1, 5), ["backward", "of the first", "ReluBackward0"]);
+    engine.ends();
+    engine.node("ReluBackward0", (2, 5), ["backward", "of the second", "ReluBackward0"]);
+    engine.ends();
+}
+
+/// Operators within one another are given the same number, and the innermost makes the node.
+#[test]
+fn the_last_operator_of_a_number_counts() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("", "outer");
+    thread.forward("aten::linear", 9, ["", "outer", "aten::linear"]);
+    TRACKER.enters("", "inner");
+    thread.forward("aten::addmm", 9, ["", "inner", ""]);
+    thread.ends();
+    thread.ends();
+    thread.node("AddmmBackward0", (1, 9), ["backward", "inner", "AddmmBackward0"]);
+    thread.ends();
+}
+
+#[test]
+fn what_is_not_remembered_is_of_the_layer_of_the_node_before() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("", "fc1");
+    thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
+    thread.ends();
+    // 131,072 numbers later its place in the table is another's.
+    TRACKER.enters("", "fc2");
+    thread.forward("aten::addmm", 3 + 131_072, ["", "fc2", "aten::addmm"]);
+    thread.ends();
+    TRACKER.enters("", "");
+    thread.node("AddmmBackward0", (1, 3), ["backward", "", "AddmmBackward0"]);
+    thread.ends();
+    thread.node("AddmmBackward0", (1, 3 + 131_072), ["backward", "fc2", "AddmmBackward0"]);
+    thread.ends();
+    thread.node("AddmmBackward0", (1, 3), ["backward", "fc2", "AddmmBackward0"]);
+    thread.ends();
+    // A node without a number, of an operator that libtorch does not number.
+    thread.node("Custom", (1, -1), ["backward", "fc2", "Custom"]);
+    thread.ends();
+}
+
+#[test]
+fn the_engine_forgets_the_layer_of_the_node_before() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("", "fc1");
+    thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
+    thread.ends();
+    TRACKER.enters("", "");
+    thread.forward("autograd::engine::evaluate_function: AddmmBackward0", -1, NOTHING);
+    thread.node("AddmmBackward0", (1, 3), ["backward", "fc1", "AddmmBackward0"]);
+    thread.ends();
+    thread.ends();
+    // The next event of the engine may have nothing to do with the one before.
+    thread.forward("autograd::engine::evaluate_function: Custom", -1, NOTHING);
+    thread.forward("aten::add_", -1, ["", "", "aten::add_"]);
+}
+
+/// A custom function may run a backward pass within its own backward call.
+#[test]
+fn a_node_within_a_node_has_its_own_scope() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("", "fc1");
+    thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
+    thread.ends();
+    TRACKER.enters("", "");
+    thread.node("Checkpoint", (1, -1), ["backward", "", "Checkpoint"]);
+    thread.forward("aten::mul", -1, ["backward", "", "Checkpoint"]);
+    thread.node("AddmmBackward0", (1, 3), ["backward", "fc1", "AddmmBackward0"]);
+    thread.ends();
+    assert_eq!(TRACKER.scope(), ["backward", "", "Checkpoint"]);
+    thread.ends();
+    thread.forward("aten::mul", -1, ["backward", "", "Checkpoint"]);
+    thread.ends();
+    thread.ends();
+    assert_eq!(TRACKER.scope(), NOTHING);
+}
+
+#[test]
+fn operators_that_are_too_deep_belong_to_the_one_around_them() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    thread.forward("aten::outermost", 0, ["", "", "aten::outermost"]);
+    for _ in 1..128 {
+        thread.forward("aten::nested", -1, ["", "", "aten::outermost"]);
+    }
+    // 128 run. A node would have a scope of its own, but the 129th operator is not looked at; nor is its number.
+    thread.node("ReluBackward0", (1, 0), ["", "", "aten::outermost"]);
+    TRACKER.enters("", "deep");
+    thread.forward("aten::relu", 7, ["", "deep", ""]);
+    // That an AccumulateGrad node leaves a gradient counts at any depth.
+    thread.leaves_gradient(4096);
+    assert_eq!(TRACKER.state().labels, [(4096, Category::Gradient, None)]);
+    (0..129).for_each(|_| thread.ends());
+    assert_eq!(TRACKER.scope(), NOTHING);
+    thread.node("ReluBackward0", (1, 7), ["backward", "", "ReluBackward0"]);
+    thread.ends();
+    thread.forward("aten::relu", 1, ["", "", "aten::relu"]);
+    assert_eq!(TRACKER.state().calls, [1, 2, 3], "after as many ends as starts the next operator is outermost again");
+}
+
+/// Watching may begin while operators run.
+#[test]
+fn an_end_without_a_start_is_passed_over() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    TRACKER.enters("forward", "conv1");
+    thread.leaves_gradient(4096);
+    assert_eq!(TRACKER.scope(), ["forward", "conv1", ""]);
+    assert_eq!(TRACKER.state().labels, []);
+    thread.forward("aten::relu", 0, ["forward", "conv1", "aten::relu"]);
+}

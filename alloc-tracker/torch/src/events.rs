@@ -1,0 +1,53 @@
+//! The functions that the shim calls: they turn what it tells into plain data for the attribution.
+use std::ffi::c_char;
+use std::slice;
+
+use alloc_torch_core::{Attribution, Operator, OperatorStack, SequenceTable, Storage, TrackerHooks};
+
+static SEQUENCES: SequenceTable = SequenceTable::new();
+
+/// The process's own.
+pub static ATTRIBUTION: Attribution<TrackerHooks> = Attribution::new(TrackerHooks, &SEQUENCES);
+
+thread_local! {
+    static OPERATORS: OperatorStack<TrackerHooks> = const { OperatorStack::new() };
+}
+
+/// An operator starts.
+///
+/// # Safety
+/// Called by the shim alone: `name` has `name_length` bytes and `inputs` `input_count` addresses, none of which is 0.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn alloc_torch_op_start(
+    is_backward: bool,
+    name: *const c_char,
+    name_length: usize,
+    sequence: i64,
+    thread: u64,
+    variable: usize,
+    inputs: *const Storage,
+    input_count: usize,
+) {
+    // SAFETY: as the shim promises; a `Storage` is an address other than 0.
+    let (name, inputs) =
+        unsafe { (slice::from_raw_parts(name.cast::<u8>(), name_length), slice::from_raw_parts(inputs, input_count)) };
+    let operator = Operator { is_backward, name, sequence, thread, variable: Storage::at(variable), inputs };
+    OPERATORS.with(|operators| ATTRIBUTION.operator_starts(operators, &operator));
+}
+
+/// The operator that started last on this thread ends; `gradient` is the storage of the gradient that it leaves, if it
+/// is an AccumulateGrad node, else 0.
+#[unsafe(no_mangle)]
+extern "C" fn alloc_torch_op_end(gradient: usize) {
+    OPERATORS.with(|operators| ATTRIBUTION.operator_ends(operators, Storage::at(gradient)));
+}
+
+/// The next aligned block of this thread is a storage, or that is taken back.
+#[unsafe(no_mangle)]
+extern "C" fn alloc_torch_expect_storage(expected: bool) {
+    if expected {
+        ATTRIBUTION.expect_storage();
+    } else {
+        ATTRIBUTION.expect_no_storage();
+    }
+}

@@ -1,0 +1,66 @@
+//! The whole program: reads the command line, does what it says, reports errors on stderr.
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::cli::{Cli, PlanArgs, Switch, Task};
+use crate::model::report::report;
+use crate::settings::Mode;
+use crate::{check, compare, console, exit_code, run};
+
+/// Read by the allocator at its first allocation; `off` switches tracking off for the process.
+const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
+
+/// The whole program: reads the command line, does what it says, and reports an error with its causes on stderr.
+pub fn main() -> ExitCode {
+    match dispatch(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            console::print_error_line(&format!("error: {error:#}"));
+            ExitCode::from(exit_code::FAILED)
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    match cli.task {
+        Task::Train(args) => {
+            let tracked = is_tracked(args.run.track)?;
+            run::run(&check::settings(&args.run, Mode::Train, Some(args.sgd), tracked)?)
+        }
+        Task::Infer(args) => {
+            let tracked = is_tracked(args.track)?;
+            run::run(&check::settings(&args, Mode::Infer, None, tracked)?)
+        }
+        Task::Compare(args) => compare::compare(&args),
+        Task::Plan(args) => plan(&args),
+    }
+}
+
+/// Prints what the shapes say of a training step.
+fn plan(args: &PlanArgs) -> Result<ExitCode> {
+    let &PlanArgs { model, batch, image_size, classes, json } = args;
+    check::sizes(model, batch, image_size, classes, true)?;
+    console::print_result(&report(model, batch, image_size, classes, json)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether this process is tracked. The allocator decides at its first allocation, before `main`, so `--track off`
+/// starts the same binary once more in this process with the variable set; that call does not return.
+fn is_tracked(wanted: Switch) -> Result<bool> {
+    let off = std::env::var_os(TRACKER_VARIABLE).is_some_and(|value| value == "off");
+    match wanted {
+        _ if off => Ok(false),
+        Switch::On => Ok(true),
+        Switch::Off => {
+            let program =
+                std::env::current_exe().context("cannot find this program's own file to start it untracked")?;
+            let error = Command::new(&program).args(std::env::args_os().skip(1)).env(TRACKER_VARIABLE, "off").exec();
+            Err(error).with_context(|| {
+                format!("{}: cannot be started untracked; set {TRACKER_VARIABLE}=off yourself", program.display())
+            })
+        }
+    }
+}

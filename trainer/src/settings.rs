@@ -1,0 +1,76 @@
+//! What one run does: the settings after they were checked.
+use std::path::PathBuf;
+
+use crate::model::ModelName;
+
+/// Training or inference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// Forward, loss, backward, optimizer.
+    Train,
+    /// Forward only, without gradients, batch norm with its running statistics.
+    Infer,
+}
+
+impl Mode {
+    /// The name on the command line and in the timeline.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Train => "train",
+            Mode::Infer => "infer",
+        }
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Settings of the optimizer, stochastic gradient descent with momentum.
+#[derive(Clone, Copy, Debug, PartialEq, clap::Args)]
+pub struct Sgd {
+    /// Learning rate.
+    #[arg(long, value_name = "X", default_value_t = 0.01)]
+    pub lr: f64,
+    /// Momentum; 0 keeps no state.
+    #[arg(long, value_name = "X", default_value_t = 0.9)]
+    pub momentum: f64,
+}
+
+/// One run, ready to go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The network.
+    pub model: ModelName,
+    /// Training or inference.
+    pub mode: Mode,
+    /// Images in a step.
+    pub batch: u64,
+    /// Number of steps.
+    pub steps: u64,
+    /// Height and width of the images, in pixels.
+    pub image_size: u64,
+    /// Threads that libtorch computes with.
+    pub threads: u64,
+    /// Seed of the weights and of the order of the images.
+    pub seed: u64,
+    /// Folder of the IDX files.
+    pub data: PathBuf,
+    /// Outputs of the last layer.
+    pub classes: u64,
+    /// The optimizer; there is none in inference.
+    pub sgd: Option<Sgd>,
+    /// The timeline to write; none when tracking is off.
+    pub out: Option<PathBuf>,
+    /// Whether stdout carries one line of JSON and nothing else.
+    pub json_times: bool,
+    /// Whether each step waits for a line on stdin and is answered on stdout.
+    pub take_turns: bool,
+}
+
+/// The file that a run writes unless another is named: `MODEL-MODE.timeline.json`.
+pub fn timeline_name(model: ModelName, mode: Mode) -> String {
+    format!("{model}-{mode}.timeline.json")
+}

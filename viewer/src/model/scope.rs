@@ -1,0 +1,46 @@
+//! The names of a scope, looked up by the number that rows of a timeline carry.
+use alloc_timeline::{Category, Dimension, Scope};
+use serde::Serialize;
+
+/// The scope of a row whose number no scope has: a damaged file may contain such a row.
+static UNKNOWN: Scope = Scope { phase: String::new(), layer: String::new(), op: String::new() };
+
+/// The scope with this number.
+pub fn scope_of(scopes: &[Scope], number: u32) -> &Scope {
+    scopes.get(number as usize).unwrap_or(&UNKNOWN)
+}
+
+/// The three names of a scope, as they are displayed: [`NONE`](alloc_timeline::NONE) stands for a name that is missing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ScopeNames {
+    /// Layer path.
+    pub layer: String,
+    /// Phase.
+    pub phase: String,
+    /// Operator.
+    pub op: String,
+}
+
+impl ScopeNames {
+    /// The names of the scope with this number.
+    pub fn new(scopes: &[Scope], number: u32) -> ScopeNames {
+        let scope = scope_of(scopes, number);
+        // The category has no influence on the other three dimensions.
+        let name = |dimension: Dimension| dimension.of(scope, Category::Other).to_owned();
+        ScopeNames { layer: name(Dimension::Layer), phase: name(Dimension::Phase), op: name(Dimension::Op) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc_timeline::NONE;
+
+    #[test]
+    fn missing_names_and_missing_scopes_are_none() {
+        let scopes = [Scope { phase: "forward".into(), ..Scope::default() }];
+        let names = ScopeNames::new(&scopes, 0);
+        assert_eq!([names.layer, names.phase, names.op], [NONE, "forward", NONE]);
+        assert_eq!(ScopeNames::new(&scopes, 1).phase, NONE);
+    }
+}

@@ -1,0 +1,17 @@
+//! Small elements that several sections of the page have in common.
+use maud::{Markup, html};
+
+/// The id of the section about the run with this index.
+pub(super) fn run_anchor(index: usize) -> String {
+    format!("run-{}", index + 1)
+}
+
+/// A table cell with a bar from `from` to `from + bytes`, on a scale that ends at `whole`.
+pub(super) fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
+    let percent = |part: u64| part as f64 * 100.0 / whole.max(1) as f64;
+    html! {
+        td.track aria-hidden="true" {
+            span style={ "margin-left:" (format!("{:.2}", percent(from))) "%;width:" (format!("{:.2}", percent(bytes))) "%;background:" (fill) } {}
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `viewer growth`: what stays from step to step.
+use crate::analysis::{FEWEST_STEPS, step_growth};
+use crate::model::{Run, change, shortened, size};
+use crate::view::text::sparkline::sparkline;
+use crate::view::text::table::{render, table};
+use crate::view::words::names::owner_name;
+use crate::view::words::owners::NOT_RECORDED;
+use crate::view::words::stacks::growing_stacks;
+use crate::view::words::trend::{growth_sentences, rate_words, trend_words};
+
+/// Characters of an owner's name.
+const NAME_WIDTH: usize = 44;
+/// Characters of the chart of its bytes.
+const CHART_WIDTH: usize = 24;
+
+/// The owners that grow, since when, and how fast. The table has at most `most` owners.
+pub fn growth_text(run: &Run, most: usize) -> String {
+    let mut out = format!("{}\n\n", run.title());
+    let Some(growth) = step_growth(&run.timeline) else { return out + NOT_RECORDED };
+    let (Some(first), Some(last)) = (growth.steps.first(), growth.steps.last()) else {
+        return out + "Nothing to compare: the program told of no steps (Session::begin_step)\n";
+    };
+    out.push_str(&format!("What survives from step to step, steps {first} to {last}\n\n"));
+    let sentences = growth_sentences(&growth);
+    if sentences.is_empty() {
+        let few = growth.steps.len() < FEWEST_STEPS;
+        let answer = if few { "There are too few steps to tell what grows" } else { "Nothing grows" };
+        out.push_str(&format!("  {answer}\n"));
+    } else {
+        for sentence in &sentences {
+            out.push_str(&format!("  {sentence}\n"));
+        }
+        out.push_str(&format!("  together {} a step\n", change(growth.bytes_per_step.into())));
+    }
+    let mut table = table(&["owner", "category", ">held last", ">a step", "what it does", "course"]);
+    for owner in growth.owners.iter().take(most) {
+        table.add_row([
+            shortened(&owner_name(&owner.scope), NAME_WIDTH),
+            owner.category.to_string(),
+            size(owner.last_bytes()),
+            rate_words(&owner.trend),
+            trend_words(&owner.trend),
+            sparkline(&owner.live_bytes, CHART_WIDTH),
+        ]);
+    }
+    let count = growth.owners.len().saturating_sub(most);
+    if count > 0 {
+        let rest = growth.owners[most..].iter().map(|owner| owner.last_bytes()).sum();
+        let name = format!("rest ({count} owners)");
+        table.add_row([name, String::new(), size(rest), String::new(), String::new(), String::new()]);
+    }
+    for (name, column, words) in [
+        ("those that did not change", &growth.other_bytes, trend_words(&growth.others)),
+        ("= live", &growth.live_bytes, String::new()),
+    ] {
+        let held = column.last().copied().unwrap_or(0);
+        let chart = sparkline(column, CHART_WIDTH);
+        table.add_row([name.to_owned(), String::new(), size(held), String::new(), words, chart]);
+    }
+    out.push_str(&format!("\n{}", render(&table)));
+    let stacks = growing_stacks(run);
+    if !stacks.is_empty() {
+        out.push_str("\nBy stack, estimated from samples (viewer stacks --of growth)\n");
+        stacks.iter().for_each(|sentence| out.push_str(&format!("  {sentence}\n")));
+    }
+    out
+}

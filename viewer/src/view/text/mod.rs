@@ -1,0 +1,30 @@
+//! Text for the terminal: one file for each command or part of a command.
+// Each group uses only the groups above it.
+mod sparkline;
+mod terminal;
+
+mod table;
+
+mod chart;
+mod compare;
+mod growth;
+mod leaks;
+mod lifetimes;
+mod owners;
+mod reconcile;
+mod stacks;
+mod top_table;
+
+mod summary;
+
+pub use chart::chart;
+pub use compare::compare_text;
+pub use growth::growth_text;
+pub use leaks::leaks_text;
+pub use lifetimes::lifetimes_text;
+pub use owners::owners_text;
+pub use reconcile::reconcile_text;
+pub use stacks::stacks_text;
+pub use summary::summary_text;
+pub use terminal::Terminal;
+pub use top_table::top_table;

@@ -1,0 +1,88 @@
+//! `viewer owners`: peak, retained bytes, transient bytes and largest block of each phase and layer, and what became of the
+//! blocks that were allocated there.
+use alloc_timeline::{Analysis, Figures};
+
+use crate::analysis::{FigureOwners, PlaceFates, fates_by_place, figures_of};
+use crate::model::{Run, share, shortened, size, time};
+use crate::view::text::table::{render, short_name, table};
+use crate::view::words::names::{figure_name, place_name, place_or_others};
+use crate::view::words::owners::{NOT_RECORDED, coverage_sentence, largest_categories, retained_at_word};
+
+/// Characters of a place's name.
+const PLACE_WIDTH: usize = 34;
+
+/// The tables of figures and of fates, each with at most `most` rows.
+pub fn owners_text(run: &Run, most: usize) -> String {
+    let mut out = format!("{}\n", run.title());
+    let Some(analysis) = &run.timeline.analysis else { return format!("{out}\n{NOT_RECORDED}") };
+    out.push_str(&format!("\nPhases\n{}", phases(analysis, most)));
+    out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, most)));
+    out.push_str(&format!("\nWhat became of the blocks known by address\n{}", fates(analysis, most)));
+    out.push_str(&format!("{}\n", coverage_sentence(&analysis.coverage)));
+    out
+}
+
+fn name(name: &Option<String>) -> String {
+    short_name(figure_name(name.as_deref()))
+}
+
+/// Peak, retained bytes and when they were counted, transient bytes, and largest block.
+fn figure_cells(figures: &Figures) -> [String; 5] {
+    let largest = figures.largest_block_bytes;
+    [
+        size(figures.peak_bytes),
+        size(figures.retained_bytes),
+        retained_at_word(figures).to_owned(),
+        size(figures.transient_bytes()),
+        if largest == 0 { "-".to_owned() } else { size(largest) },
+    ]
+}
+
+fn phases(analysis: &Analysis, most: usize) -> String {
+    let mut figures_table = table(&["phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
+    let mut at_peak = table(&["phase", ">at its peak", ">process", "of which most"]);
+    for figures in figures_of(analysis, FigureOwners::Phases).into_iter().take(most) {
+        let (name, categories) = (name(&figures.phase), largest_categories(figures));
+        figures_table.add_row([name.clone()].into_iter().chain(figure_cells(figures)));
+        at_peak.add_row([name, time(figures.peak_ns), size(figures.process_bytes), categories]);
+    }
+    format!("{}\nWhat was alive at each phase's peak\n{}", render(&figures_table), render(&at_peak))
+}
+
+fn layers_in_phases(analysis: &Analysis, most: usize) -> String {
+    let mut table = table(&["layer", "phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
+    let all = figures_of(analysis, FigureOwners::LayersInPhases);
+    for figures in all.iter().take(most) {
+        table.add_row([name(&figures.layer), name(&figures.phase)].into_iter().chain(figure_cells(figures)));
+    }
+    let more = all.len().saturating_sub(most);
+    let note = if more > 0 { format!("{more} more with smaller peaks (--top)\n") } else { String::new() };
+    render(&table) + &note
+}
+
+/// What became of the blocks of each place, and of those of all places that are not displayed.
+fn fates(analysis: &Analysis, most: usize) -> String {
+    let places = fates_by_place(analysis);
+    let mut table = table(&["made in", ">bytes", ">temporary", ">freed later", ">held", "mostly freed in"]);
+    for fates in places.iter().take(most) {
+        let freed_in = fates.freed_mostly_in.as_ref().map_or("-".to_owned(), |(place, _)| place_name(place));
+        table.add_row(fate_cells(&place_or_others(fates.place.as_ref()), fates, &freed_in));
+    }
+    if places.len() > most {
+        let mut rest = PlaceFates::default();
+        for fates in &places[most..] {
+            rest.all += fates.all;
+            rest.temporary += fates.temporary;
+            rest.freed += fates.freed;
+            rest.held += fates.held;
+        }
+        table.add_row(fate_cells(&format!("rest ({} places)", places.len() - most), &rest, "-"));
+    }
+    render(&table)
+}
+
+fn fate_cells(place: &str, fates: &PlaceFates, freed_in: &str) -> [String; 6] {
+    let all = fates.all.usable_bytes;
+    let [temporary, freed, held] = [fates.temporary, fates.freed, fates.held].map(|sums| share(sums.usable_bytes, all));
+    [shortened(place, PLACE_WIDTH), size(all), temporary, freed, held, shortened(freed_in, PLACE_WIDTH)]
+}

@@ -1,0 +1,110 @@
+//! `viewer summary`: what ran, who owned the peak, whether it adds up, and what is not known.
+use alloc_timeline::Dimension;
+
+use crate::analysis::{owners, summarise};
+use crate::model::{Run, exact, share, size, time};
+use crate::view::text::reconcile::reconcile_text;
+use crate::view::text::table::{owner_cells, render, short_name, table};
+use crate::view::words::facts::{facts, losses};
+use crate::view::words::trend::growth_paragraph;
+
+/// Rows of each table.
+const MOST_ROWS: usize = 10;
+
+/// The whole summary.
+pub fn summary_text(run: &Run) -> String {
+    let summary = summarise(run);
+    let peak = &summary.peak;
+    let mut out = format!("{}\n\n", run.title());
+    let pair = |out: &mut String, name: &str, value: &str| out.push_str(&format!("  {name:<18} {value}\n"));
+    for (name, value) in facts(run) {
+        pair(&mut out, &name, &value);
+    }
+    out.push_str("\nPeak\n");
+    let bytes = |bytes: u64| format!("{:>16} bytes  {:>12}", exact(bytes), size(bytes));
+    pair(&mut out, "live", &format!("{}  at {}", bytes(peak.live_bytes), time(peak.time_ns)));
+    pair(&mut out, "requested", &bytes(peak.requested_bytes));
+    let unattributed =
+        format!("{}  {}", bytes(peak.unattributed_bytes), share(peak.unattributed_bytes, peak.live_bytes));
+    pair(&mut out, "unattributed", &unattributed);
+    let known = |value: Option<u64>| value.map_or("unavailable".to_owned(), bytes);
+    pair(&mut out, "RSS at the peak", &known(summary.rss.at_peak_bytes));
+    pair(&mut out, "RSS, highest", &known(summary.rss.peak_bytes));
+    pair(&mut out, "tracker's own", &bytes(summary.tracker.overhead_bytes));
+    pair(&mut out, "alive at exit", &bytes(summary.totals.live_at_exit_bytes));
+    let totals = &summary.totals;
+    let blocks = format!(
+        "{} allocated, {} freed, {} resized",
+        exact(totals.allocations),
+        exact(totals.frees),
+        exact(totals.reallocations)
+    );
+    pair(&mut out, "blocks", &blocks);
+    for dimension in Dimension::ALL {
+        out.push_str(&format!("\nPeak by {dimension}\n{}", by_dimension(run, dimension)));
+    }
+    out.push_str(&format!("\nHigh waters: each one's own peak\n{}", high_waters(run)));
+    out.push_str(&format!("\nAlive at exit\n{}", alive(run)));
+    let growth = growth_paragraph(run);
+    if !growth.is_empty() {
+        out.push_str(&format!("\n{}\n", growth.trim_end_matches('\n')));
+    }
+    out.push_str(&format!("\n{}", reconcile_text(run)));
+    out.push_str("\nLost or unavailable\n");
+    let losses = losses(run);
+    if losses.is_empty() {
+        out.push_str("  nothing\n");
+    }
+    for loss in losses {
+        out.push_str(&format!("  {loss}\n"));
+    }
+    out
+}
+
+/// The names of one dimension at the peak, and the rest of them in one row.
+fn by_dimension(run: &Run, dimension: Dimension) -> String {
+    let parts = run.peak_by(dimension);
+    let live = run.timeline.peak.live_bytes;
+    let mut table = table(&[dimension.name(), ">bytes", ">", ">share"]);
+    for (name, bytes) in parts.iter().take(MOST_ROWS) {
+        table.add_row([short_name(name), exact(*bytes), size(*bytes), share(*bytes, live)]);
+    }
+    if parts.len() > MOST_ROWS {
+        let bytes = parts[MOST_ROWS..].iter().map(|part| part.1).sum();
+        table.add_row([format!("rest ({})", parts.len() - MOST_ROWS), exact(bytes), size(bytes), share(bytes, live)]);
+    }
+    render(&table)
+}
+
+/// The highest of the phases', layers' and operators' own peaks.
+fn high_waters(run: &Run) -> String {
+    let mut high_waters: Vec<_> = run.timeline.high_waters.iter().collect();
+    if high_waters.is_empty() {
+        return "  none recorded\n".to_owned();
+    }
+    high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
+    let mut table = table(&["", "name", ">bytes", ">", ">at", ">process then"]);
+    for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
+        for high in high_waters.iter().filter(|high| high.dimension == dimension).take(MOST_ROWS / 2) {
+            let process = size(high.process_live_bytes);
+            let row = [exact(high.live_bytes), size(high.live_bytes), time(high.time_ns), process];
+            table.add_row([dimension.name().to_owned(), short_name(&high.name)].into_iter().chain(row));
+        }
+    }
+    render(&table)
+}
+
+/// The biggest owners of what was live at exit.
+fn alive(run: &Run) -> String {
+    let snapshot = &run.timeline.at_exit.snapshot;
+    let owners = owners(snapshot, run.scopes());
+    if owners.is_empty() {
+        return "  nothing\n".to_owned();
+    }
+    let mut table = table(&["layer", "phase", "op", "category", ">blocks", ">bytes", ">"]);
+    for owner in owners.iter().take(MOST_ROWS) {
+        let numbers = [exact(owner.blocks), exact(owner.bytes), size(owner.bytes)];
+        table.add_row(owner_cells(&owner.scope, owner.category).into_iter().chain(numbers));
+    }
+    render(&table)
+}

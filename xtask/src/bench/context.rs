@@ -1,0 +1,20 @@
+//! What all parts of the benchmark share.
+
+use crate::programs::Programs;
+use crate::workspace::Workspace;
+
+/// What all parts of the benchmark share.
+pub struct Bench<'a> {
+    pub workspace: &'a Workspace,
+    /// The workloads of `tests/workloads`.
+    pub workloads: Programs,
+    /// Whether fewer rounds are asked for.
+    pub quick: bool,
+}
+
+impl Bench<'_> {
+    /// How many rounds of a measurement are run: `full`, or `quick` when fewer are asked for.
+    pub fn rounds(&self, full: usize, quick: usize) -> usize {
+        if self.quick { quick } else { full }
+    }
+}

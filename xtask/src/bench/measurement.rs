@@ -1,0 +1,142 @@
+//! The result of one measurement: a number, how sure it is, and the limit it is compared with.
+
+use serde_json::{Value, json};
+
+use super::rounds::{Compared, median, range};
+
+/// Rounds whose middle half disagrees by more than this are called noisy.
+const NOISY: f64 = 0.10;
+
+/// One line of the table.
+#[derive(Debug)]
+pub struct Measurement {
+    /// Its name in the JSON.
+    pub key: &'static str,
+    /// What is measured, in words.
+    pub title: String,
+    /// The most it may be, where there is a limit.
+    pub limit: Option<f64>,
+    /// What was measured.
+    pub reading: Reading,
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub enum Reading {
+    /// A ratio of times, from rounds; the times are nanoseconds.
+    Ratio {
+        /// On the wall clock.
+        wall: Compared,
+        /// The same in CPU time, as a check on a busy machine.
+        cpu: Compared,
+    },
+    /// A number that is read once, and where it comes from.
+    Number(f64, String),
+    /// Nothing was measured, for this reason.
+    Skipped(String),
+}
+
+impl Measurement {
+    /// The number; none when it could not be measured.
+    pub fn value(&self) -> Option<f64> {
+        match &self.reading {
+            Reading::Ratio { wall, .. } => Some(wall.ratio()),
+            Reading::Number(value, _) => Some(*value),
+            Reading::Skipped(_) => None,
+        }
+    }
+
+    /// `ok`, `over`, or nothing where there is no limit or no number.
+    pub fn verdict(&self) -> &'static str {
+        match (self.value(), self.limit) {
+            (Some(value), Some(limit)) if value > limit => "over",
+            (Some(_), Some(_)) => "ok",
+            _ => "",
+        }
+    }
+
+    /// How it was measured, for people.
+    pub fn detail(&self) -> String {
+        match &self.reading {
+            Reading::Ratio { wall, cpu } => {
+                let (low, high) = range(&wall.ratios());
+                let noisy = if wall.spread() > NOISY { ", noisy" } else { "" };
+                let (a, b) = (time(median(&wall.a)), time(median(&wall.b)));
+                let (rounds, cpu) = (wall.a.len(), cpu.ratio());
+                format!("{a} / {b}; {low:.3} to {high:.3} in {rounds} rounds{noisy}; in CPU time {cpu:.3}")
+            }
+            Reading::Number(_, detail) | Reading::Skipped(detail) => detail.clone(),
+        }
+    }
+
+    /// How it was measured, for programs.
+    pub fn json(&self) -> Value {
+        let mut object = json!({ "title": self.title, "limit": self.limit, "verdict": self.verdict() });
+        let more = match &self.reading {
+            Reading::Ratio { wall, cpu } => {
+                let (low, high) = range(&wall.ratios());
+                json!({
+                    "runs": wall.a.len(),
+                    "low": low,
+                    "high": high,
+                    "noisy": wall.spread() > NOISY,
+                    "cpu_time_ratio": cpu.ratio(),
+                    "a_ns": wall.a,
+                    "b_ns": wall.b,
+                })
+            }
+            Reading::Number(_, detail) => json!({ "runs": 1, "detail": detail }),
+            Reading::Skipped(why) => json!({ "runs": 0, "skipped": why }),
+        };
+        if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+            object.extend(more);
+        }
+        object
+    }
+}
+
+/// A time in the unit that suits it.
+pub fn time(nanoseconds: f64) -> String {
+    match nanoseconds {
+        short if short < 1e4 => format!("{short:.1} ns"),
+        middle if middle < 1e6 => format!("{:.1} µs", middle / 1e3),
+        middle if middle < 1e9 => format!("{:.1} ms", middle / 1e6),
+        long => format!("{:.3} s", long / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(reading: Reading) -> Measurement {
+        Measurement { key: "key", title: "tracked / untracked".to_owned(), limit: Some(1.05), reading }
+    }
+
+    fn ratio(a: &[f64], b: &[f64]) -> Reading {
+        Reading::Ratio { wall: Compared::new(a, b), cpu: Compared::new(a, b) }
+    }
+
+    #[test]
+    fn a_ratio_is_told_with_its_spread() {
+        let measurement = measurement(ratio(&[1.02e9, 1.04e9], &[1e9, 1e9]));
+        assert_eq!(measurement.detail(), "1.030 s / 1.000 s; 1.020 to 1.040 in 2 rounds; in CPU time 1.030");
+        assert_eq!((measurement.value(), measurement.verdict()), (Some(1.03), "ok"));
+        let json = measurement.json();
+        assert_eq!((&json["runs"], &json["low"], &json["high"]), (&json!(2), &json!(1.02), &json!(1.04)));
+    }
+
+    #[test]
+    fn rounds_that_disagree_are_called_noisy() {
+        let noisy = measurement(ratio(&[10.0, 15.0, 20.0, 25.0, 30.0], &[10.0; 5]));
+        assert_eq!(noisy.detail(), "20.0 ns / 10.0 ns; 1.000 to 3.000 in 5 rounds, noisy; in CPU time 2.000");
+        assert_eq!(noisy.verdict(), "over");
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_not_judged() {
+        let nothing = measurement(Reading::Skipped("no valgrind".to_owned()));
+        assert_eq!((nothing.value(), nothing.verdict(), nothing.detail().as_str()), (None, "", "no valgrind"));
+        assert_eq!(nothing.json()["skipped"], "no valgrind");
+    }
+}
