@@ -7,7 +7,14 @@ static BACK: AtomicU64 = AtomicU64::new(0);
 
 /// Nanoseconds of the monotonic clock. Async-signal-safe; reads the vDSO, so no system call on usual kernels.
 pub fn now_ns() -> u64 {
-    read(libc::CLOCK_MONOTONIC).wrapping_add(BACK.load(Ordering::Relaxed))
+    corrected(|| read(libc::CLOCK_MONOTONIC), &BACK)
+}
+
+/// What `clock` shows and how far it has gone back.
+fn corrected(clock: impl FnOnce() -> u64, back: &AtomicU64) -> u64 {
+    // First how far: a reading of before a correction must not get it.
+    let back = back.load(Ordering::Acquire);
+    clock().wrapping_add(back)
 }
 
 /// The time in nanoseconds, never less than `latest_ns`, the caller's last reading. If the clock has gone back since
@@ -15,7 +22,7 @@ pub fn now_ns() -> u64 {
 pub fn later_ns(latest_ns: u64) -> u64 {
     let now = now_ns();
     if now < latest_ns {
-        BACK.fetch_add(latest_ns - now, Ordering::Relaxed);
+        BACK.fetch_add(latest_ns - now, Ordering::Release);
     }
     now.max(latest_ns)
 }
@@ -33,4 +40,22 @@ fn read(clock: libc::clockid_t) -> u64 {
         return 0;
     }
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread reads the clock; before it goes on, the clock goes back by an hour and another thread corrects all times.
+    /// The reading is of before: with the correction it would be an hour ahead of everything that follows.
+    #[test]
+    fn a_correction_does_not_reach_a_reading_of_before() {
+        let back = AtomicU64::new(0);
+        let clock = || {
+            let reading = 5_000;
+            back.store(3_600_000_000_000, Ordering::Release);
+            reading
+        };
+        assert_eq!(corrected(clock, &back), 5_000);
+    }
 }
