@@ -34,8 +34,13 @@ impl RingAccess {
         self.0.store(0, Ordering::Relaxed);
     }
 
+    /// Whether this thread is writing: then a signal handler asks, and may not write.
+    pub fn is_writing(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
     /// Runs `write`, unless this thread is writing already. Returns whether it ran.
-    fn enter(&self, write: impl FnOnce()) -> bool {
+    pub(super) fn enter(&self, write: impl FnOnce()) -> bool {
         let entered = self.0.swap(1, Ordering::Relaxed) == 0;
         if entered {
             write();

@@ -180,8 +180,10 @@ impl Slot {
         step();
     }
 
+    /// A signal handler that interrupts the thread while it writes to the ring leaves the publication to the thread: its own
+    /// would be dropped.
     fn publish_if_due(&self) {
-        if self.counters.deviates() {
+        if self.counters.deviates() && !self.counters.ring.is_writing() {
             self.publish();
         }
     }
@@ -238,4 +240,28 @@ pub fn add(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
 #[must_use]
 pub fn emit(slot: Option<&Slot>, event: &Event) -> bool {
     publish::emit(slot.map(|slot| &slot.counters.ring), event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither the tracker's scope nor that of nobody.
+    const SCOPE: ScopeId = 7;
+
+    /// A thread's counts are due, and it is just writing them to the ring. A signal handler that enters a scope then leaves
+    /// the publication to the thread: its own would be dropped.
+    #[test]
+    fn a_handler_that_interrupts_a_publication_leaves_it_to_the_thread() {
+        // SAFETY: a slot is made of atomics and pointers that may be null, for all of which zeroes are values, as the pool
+        // has them.
+        let slot = unsafe { Box::<Slot>::new_zeroed().assume_init() };
+        slot.prepare(SCOPE);
+        let counts = Counts { allocations: 1, allocated: 2 * DEVIATION_LIMIT as u64, ..Counts::default() };
+        slot.counters.add(SCOPE, &counts);
+        assert!(slot.counters.ring.enter(|| slot.select(SCOPE + 1)));
+        assert!(slot.counters.deviates(), "the handler has published");
+        slot.select(SCOPE);
+        assert!(!slot.counters.deviates(), "the thread publishes when it can");
+    }
 }
