@@ -44,7 +44,10 @@
 //! | `ALLOC_TRACKER=exact` | every block is an event of its own, so that peaks have no uncertainty |
 //! | `ALLOC_TRACKER_BACKEND=system` | the C library's allocator under the tracker instead of jemalloc |
 //! | `ALLOC_TRACKER_STACKS=512KiB` | call stacks, on average one for so many allocated bytes (`512KiB,7`: and a seed) |
+//! | `ALLOC_TRACKER_NEAR_LIMIT=256MiB` | a line on stderr and a copy of the timeline when less is left until a limit (`10%`, `off`) |
 //! | `ALLOC_TRACKER_DUMP_AT=8GiB` | a copy of the timeline when the live bytes cross that (`8GiB,12GiB`: two) |
+//! | `ALLOC_TRACKER_TIMES=on` | time, processor time and energy by scope (`cpu`: and each thread's own processor time) |
+//! | `ALLOC_TRACKER_POWER_FILE=tegra.log` | a file to which the text of tegrastats or `vcgencmd pmic_read_adc` is written |
 //!
 //! # Features
 //!
@@ -59,6 +62,8 @@
 mod sys;
 
 mod settings;
+
+mod sensors;
 
 mod backend;
 
@@ -96,3 +101,5 @@ pub use probe::interposition::{interposition, untracked_objects};
 pub use recorder::{Approach, Expected, PeakAction};
 pub use scopes::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
 pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard};
+pub use settings::LeastRoom;
+pub use settings::times::Times;

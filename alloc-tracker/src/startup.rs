@@ -4,7 +4,7 @@ use std::ptr;
 use alloc_replay::{NOBODY, RUNTIME};
 
 use crate::event::ring;
-use crate::ledger::{self, publish};
+use crate::ledger::{self, publish, stopwatch};
 use crate::sys::stream_lock;
 use crate::{backend, recorder, session};
 
@@ -54,6 +54,7 @@ extern "C" fn after_fork_in_parent() {
 extern "C" fn after_fork_in_child() {
     stream_lock::reset();
     publish::reset();
+    stopwatch::end();
     recorder::release_reading();
     ring::reset();
     session::forked();

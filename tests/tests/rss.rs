@@ -24,14 +24,41 @@ fn the_lines_sum_to_the_resident_set() {
     }
 }
 
+/// At the peak, at most 0.5 % of the resident set or 1 MiB, whichever is more.
 #[test]
-fn at_most_two_per_cent_are_unexplained() {
+fn next_to_nothing_is_unexplained_at_the_peak() {
     for (name, timeline) in runs() {
         let book = book(timeline);
         let last = book.lines.last().expect("lines");
         assert_eq!(last.name, "unexplained", "{name}");
-        assert!(last.bytes.unsigned_abs() * 50 <= book.rss_bytes, "{name}: {} of {}", last.bytes, book.rss_bytes);
+        let most = (book.rss_bytes / 200).max(1 << 20);
+        assert!(last.bytes.unsigned_abs() <= most, "{name}: {} of {}", last.bytes, book.rss_bytes);
     }
+}
+
+/// In every sample, `rss` less the columns of the coarse book and the live bytes: at most 1 % of `rss` in 95 % of the
+/// samples of a training run.
+#[test]
+fn the_samples_stack_up_to_the_resident_set() {
+    let timeline = Config::train("resnet18", 8, 224, 24).run();
+    let column = |name: &str| &timeline.series.probes[name];
+    let rest = |index: usize| {
+        let of = |name: &str| column(name)[index].map(|bytes| bytes as i64);
+        let added = ["rss_files", "rss_tracker", "rss_stacks", "rss_allocator", "rss_other"].map(of);
+        let added: Option<i64> = added.into_iter().sum();
+        let known = timeline.series.live_bytes[index] as i64 + added? - of("rss_untouched")?;
+        let rss = of("rss")?;
+        Some((rss - known).abs() as f64 / rss as f64)
+    };
+    // The first samples come before the first survey.
+    let mut rests: Vec<f64> = (0..timeline.series.time_ns.len()).map(|index| rest(index).unwrap_or(1.0)).collect();
+    rests.sort_by(f64::total_cmp);
+    let [half, most, last] = [rests.len() / 2, rests.len() * 95 / 100, rests.len() - 1].map(|index| rests[index]);
+    println!(
+        "unexplained of {} samples: half at most {half:.4}, 95 % at most {most:.4}, all at most {last:.4}",
+        rests.len()
+    );
+    assert!(most <= 0.01, "95 % of {} samples leave at most {most:.4}", rests.len());
 }
 
 /// The book is taken on a tick near the peak, so its live bytes are below the peak's by what came after that tick. A

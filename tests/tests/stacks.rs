@@ -250,6 +250,8 @@ fn a_killed_process_has_none_and_says_so() {
     assert_eq!(timeline.stacks, Some(promised));
     for command in ["stacks", "summary"] {
         let said = viewer(&[command, text(&out)]).stdout;
+        // Long sentences are wrapped.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains("which this one did not reach"), "{said}");
     }
 }

@@ -99,6 +99,8 @@ const VICTIMS: &[Victim] = &[
     ("model", &["TRACE"], 0, Always, Always),
     ("stacks", &["-"], 0, Always, NO_THREADS),
     ("trap-stacks", &[], 0, All, FORKS),
+    ("book", &[], 0, All, All),
+    ("near-limit", &[], 0, Never("takes all memory that it may have"), Never("takes all memory that it may have")),
 ];
 
 /// Two threads that allocate by every way, resize and free each other's blocks.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use procfs::{Current, Meminfo};
 
-use crate::cli::{RunArgs, WorkArgs};
+use crate::cli::{RunArgs, Switch, WorkArgs};
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
 use crate::settings::{Mode, Settings, Sgd, timeline_name};
@@ -46,7 +46,10 @@ pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<Sgd>, tracked: bool) -> 
         classes: work.classes,
         sgd,
         out: tracked.then_some(out),
+        chained: args.chained,
+        reads: args.reads == Switch::On,
         json_times: args.json_times,
+        layer_times: args.layer_times,
         take_turns: args.take_turns,
     })
 }

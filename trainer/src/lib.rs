@@ -4,15 +4,21 @@
 //!
 //! ```text
 //! exit_code, console     how the program ends, lines for the user
+//! figures                bytes, times and tables as text
 //! interrupt              Ctrl-C and SIGTERM
 //! data                   IDX files -> images and labels -> batches of tensors
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
+//! allocator              what is typed of an allocator -> its binary and environment
 //! settings               what one run does
+//! limit                  a command inside a limit of memory
 //! run                    one run: batches through the network, step by step, into a timeline
 //! cli                    what can be typed
 //! check                  what was typed -> settings, or a refusal
+//! child                  one run in a process of its own
 //! compare                many runs, a process each; their timelines -> a table
-//! program                the command line -> check -> run, compare or plan -> exit code
+//! limited                a command under one limit after the other -> a table
+//! fit                    a few batches measured -> does it fit, checked by limited runs
+//! program                the command line -> check -> run, compare, limited, fit or plan -> exit code
 //! ```
 //!
 //! Everything that only needs shapes (parameter counts, the bytes saved for backward) is computed from the list of
@@ -20,6 +26,7 @@
 
 mod console;
 mod exit_code;
+mod figures;
 
 mod interrupt;
 
@@ -27,15 +34,23 @@ mod data;
 
 mod model;
 
+mod allocator;
 mod settings;
 
 mod run;
+
+mod limit;
 
 mod cli;
 
 mod check;
 
+mod child;
+
 mod compare;
+mod limited;
+
+mod fit;
 
 mod program;
 

@@ -8,7 +8,7 @@ use clap::Parser;
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::report::report;
 use crate::settings::Mode;
-use crate::{check, compare, console, exit_code, run};
+use crate::{check, compare, console, exit_code, fit, limited, run};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -36,6 +36,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         }
         Task::Compare(args) => compare::compare(&args),
         Task::Plan(args) => plan(&args),
+        Task::RunLimited(args) => limited::run_limited(&args),
+        Task::Fit(args) => fit::fit(&args),
     }
 }
 

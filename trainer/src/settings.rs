@@ -64,8 +64,14 @@ pub struct Settings {
     pub sgd: Option<Sgd>,
     /// The timeline to write; none when tracking is off.
     pub out: Option<PathBuf>,
+    /// Whether the forward pass is one chained expression.
+    pub chained: bool,
+    /// Whether libtorch's operators tell what they read.
+    pub reads: bool,
     /// Whether stdout carries one line of JSON and nothing else.
     pub json_times: bool,
+    /// Whether each layer is timed.
+    pub layer_times: bool,
     /// Whether each step waits for a line on stdin and is answered on stdout.
     pub take_turns: bool,
 }

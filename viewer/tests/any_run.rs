@@ -3,10 +3,12 @@ mod common;
 
 use alloc_timeline::{Assembler, Category, Dimension, FORMAT_VERSION, Record, Row, Sample, Scope, Snapshot, Timeline};
 use proptest::prelude::*;
-use viewer::analysis::{curve, owners, summarise};
+use viewer::analysis::{PEAK, book_at, curve, owners, summarise};
 use viewer::export::{csv, massif};
 use viewer::model::Run;
-use viewer::view::{Terminal, chart, flamegraph, folded_peak, report, summary_text, timeline_svg};
+use viewer::view::{
+    Terminal, chart, flamegraph, folded_peak, report, rss_svg, summary_text, timeline_svg, waterfall_svg,
+};
 
 prop_compose! {
     fn rows(scopes: u32)(rows in prop::collection::vec((0..scopes, 0..10usize, 0..u64::MAX / 64), 0..12)) -> Vec<Row> {
@@ -28,6 +30,7 @@ prop_compose! {
         peak in rows(1),
         samples in prop::collection::vec((any::<u64>(), rows(1)), 0..40),
         peak_ns in any::<u64>(),
+        has_columns in any::<bool>(),
     ) -> Timeline {
         let mut assembler = Assembler::new();
         assembler.apply(Record::Start {
@@ -46,7 +49,11 @@ prop_compose! {
         for (index, (time_ns, rows)) in samples.into_iter().enumerate() {
             let rows: Vec<_> = rows.into_iter().map(|row| (index as u32 % count, row.category, row.usable_bytes)).collect();
             let live_bytes = rows.iter().map(|row| row.2).sum();
-            let probes = vec![("rss".into(), (index % 3 > 0).then_some(live_bytes))];
+            // The lines of a coarse book, each of which is missing now and then, with sums that need not be sensible.
+            let lines = ["rss_allocator", "rss_untouched", "rss_tracker", "rss_files"].into_iter().enumerate();
+            let line = |(line, name): (usize, &'static str)| (name.into(), (index % (line + 2) > 0).then_some(time_ns / 64));
+            let mut probes = vec![("rss".into(), (index % 3 > 0).then_some(live_bytes))];
+            probes.extend(lines.filter(|_| has_columns).map(line));
             assembler.apply(Record::Sample(Sample {
                 time_ns, live_bytes, requested_bytes: live_bytes / 2, high_bytes: live_bytes, rows, probes,
             }));
@@ -88,9 +95,17 @@ proptest! {
             let svg = timeline_svg(&run, dimension);
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
             chart(&run, dimension, Terminal { width: 80, colours: false });
+            let svg = rss_svg(&run, dimension).unwrap_or_default();
+            prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
+        }
+        if let Some(chosen) = book_at(&run.timeline, PEAK).unwrap() {
+            let sum: i128 = chosen.book.lines.iter().map(|line| i128::from(line.bytes)).sum();
+            prop_assert_eq!(sum, i128::from(chosen.book.rss_bytes));
+            let svg = waterfall_svg(&run, &chosen);
+            prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         }
         flamegraph(&run, Default::default()).unwrap();
-        summary_text(&run);
+        summary_text(&run, Terminal { width: 80, colours: false });
         csv(&run.timeline);
         massif(&run);
         report(std::slice::from_ref(&run), Dimension::Category, Default::default()).unwrap();

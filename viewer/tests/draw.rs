@@ -1,6 +1,7 @@
 //! `viewer FILE...`: pictures beside the files, and a chart and a table on standard output.
 mod common;
 
+use common::books::with_books;
 use common::{Folder, nets, viewer};
 
 #[test]
@@ -41,6 +42,20 @@ fn every_split_and_order_can_be_drawn() {
         assert_eq!(answer.code, 0, "{}", answer.err);
         assert!(folder.text("x.timeline.svg").contains(&format!("{by} at the peak")));
     }
+}
+
+/// A run whose samples have coarse books gets a picture of the resident set; other pictures and other runs stay as they are.
+#[test]
+fn a_stack_up_to_the_resident_set_is_drawn_where_the_samples_have_coarse_books() {
+    let folder = Folder::new();
+    let older = folder.store("older.timeline.json", &nets::stem());
+    let newer = folder.store("newer.timeline.json", &with_books(nets::stem()));
+    let answer = viewer(&[&older, &newer]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""));
+    assert!(!folder.path("older.rss.svg").exists());
+    assert!(answer.out.ends_with(&format!("wrote {}\n", folder.path("newer.rss.svg").display())), "{}", answer.out);
+    assert_eq!(folder.text("older.flame.svg"), folder.text("newer.flame.svg"));
+    insta::assert_snapshot!(folder.text("newer.rss.svg"));
 }
 
 #[test]

@@ -5,11 +5,13 @@ use rustc_hash::FxHashMap;
 use crate::accounts::AccountId;
 use crate::amount::Amount;
 use crate::counts::{BlockSize, Counts};
+use crate::devices::Devices;
 use crate::flows::Route;
 use crate::followed::FollowedSums;
 use crate::group::GroupId;
-use crate::high_water::Moment;
+use crate::high_water::{Moment, Span};
 use crate::owners::Owners;
+use crate::reads::{LastRead, PeakBlock, Reads};
 use crate::scope::ScopeId;
 
 /// A block that lives, as far as it is known.
@@ -26,6 +28,9 @@ struct Block {
     followed_since: Option<Since>,
     /// A label gave its category, which stays.
     labelled: bool,
+    /// It was announced as a storage: who reads it would be told.
+    is_storage: bool,
+    last_read: Option<LastRead>,
 }
 
 /// When a block was first followed.
@@ -39,6 +44,14 @@ struct Since {
 impl Block {
     fn amount(&self) -> Amount {
         Amount::block(self.size)
+    }
+
+    /// As the reads sum it up; `None` for a block of which nobody tells when it is read.
+    fn of_peak(&self, category: Category) -> Option<PeakBlock> {
+        let &Block { scope, event, last_read, .. } = self;
+        let is_workspace = category == Category::Workspace;
+        let is_told = self.is_storage || last_read.is_some();
+        is_told.then(|| PeakBlock { made_in: scope, category, amount: self.amount(), event, last_read, is_workspace })
     }
 }
 
@@ -59,6 +72,8 @@ pub struct Blocks {
     /// Those that are being resized, by token.
     resizing: FxHashMap<u64, Block>,
     pub sums: FollowedSums,
+    pub reads: Reads,
+    pub devices: Devices,
 }
 
 impl Blocks {
@@ -68,7 +83,12 @@ impl Blocks {
         let account = owners.account(scope, category);
         let since = Since { time_ns: at.time_ns, step: at.step };
         let followed_since = Some(since);
-        let block = Block { account, scope, size, event: at.event, op_call, followed_since, labelled: false };
+        let (is_storage, event) = (category.is_some(), at.event);
+        if is_storage {
+            self.devices.allocated(address, size.requested);
+        }
+        let (labelled, last_read) = (false, None);
+        let block = Block { account, scope, size, event, op_call, followed_since, labelled, is_storage, last_read };
         owners.change(account, block.amount(), at);
         self.sums.began(owners.accounts.get_mut(account), block.amount());
         owners.note_block(account, size.usable);
@@ -93,6 +113,10 @@ impl Blocks {
         let is_workspace = block.op_call != 0 && block.op_call == described.op_call && !block.labelled;
         let to = freed_in.map(|scope| owners.place_of(scope));
         self.sum_up_freed(owners, &block, to, is_workspace, at);
+        let category = if is_workspace { Category::Workspace } else { owners.accounts.get(block.account).category };
+        if let Some(block) = block.of_peak(category) {
+            self.reads.freed(block, freed_in, at, owners.peaks.marks().of(Span::Session));
+        }
         if is_workspace {
             let workspace = owners.account(block.scope, Some(Category::Workspace));
             owners.transfer_at_peaks([block.account, workspace], block.amount(), block.event);
@@ -121,11 +145,32 @@ impl Blocks {
     /// The block at an address, which is nobody's from now on. One that is not known there is of before this recording:
     /// it is counted for its scope, in the base category.
     fn take(&mut self, owners: &mut Owners, described: EventBlock) -> Block {
+        self.devices.freed(described.address);
         self.live.remove(&described.address).unwrap_or_else(|| {
             let EventBlock { scope, size, .. } = described;
             let account = owners.account(scope, None);
-            Block { account, scope, size, event: 0, op_call: 0, followed_since: None, labelled: false }
+            let (followed_since, labelled, is_storage, last_read) = (None, false, false, None);
+            Block { account, scope, size, event: 0, op_call: 0, followed_since, labelled, is_storage, last_read }
         })
+    }
+
+    /// The block at `address`, if one is followed there, was read in `scope`.
+    pub fn read(&mut self, scope: ScopeId, address: u64, at: Moment) {
+        self.reads.told(at);
+        if let Some(block) = self.live.get_mut(&address) {
+            let reads = block.last_read.map_or(0, |read| read.reads) + 1;
+            block.last_read = Some(LastRead { event: at.event, time_ns: at.time_ns, scope, reads });
+        }
+        if self.reads.prompt.has_many_points() {
+            let reads = self.live.values().filter_map(|block| Some(block.last_read?.event)).collect();
+            self.reads.prompt.join(reads);
+        }
+    }
+
+    /// Gives `look` each live block of which it is told when it is read.
+    pub fn for_each_storage(&self, owners: &Owners, mut look: impl FnMut(PeakBlock)) {
+        let known = |block: &Block| block.of_peak(owners.accounts.get(block.account).category);
+        self.live.values().filter_map(known).for_each(&mut look);
     }
 
     /// A block is about to change its size.
@@ -159,6 +204,9 @@ impl Blocks {
             owners.note_block(block.account, size.usable);
         }
         owners.change(block.account, change, at);
+        if block.is_storage {
+            self.devices.allocated(address, size.requested);
+        }
         self.live.insert(address, Block { size, event: at.event, ..block });
     }
 

@@ -85,6 +85,14 @@ pub enum Event {
         /// What it is for.
         category: Category,
     },
+    /// An operator that reads a block, such as a tensor's storage, has ended. A block that is not followed may be told of; that
+    /// changes nothing.
+    Read {
+        /// The scope that read it.
+        scope: ScopeId,
+        /// Where it starts.
+        address: u64,
+    },
     /// The program named an instant.
     Mark {
         /// What it called it.

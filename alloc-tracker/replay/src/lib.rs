@@ -51,7 +51,7 @@
 //!
 //! ```text
 //! Event -> Replay --> blocks: the followed ones, by address ---> flows, histograms
-//!                 |     |
+//!                 |     |--> reads: who reads them, and what of the peak nobody read again
 //!                 |     v
 //!                 +-> owners: accounts (a scope in a category) -> groups (a phase, a layer, ...) -> peaks
 //!                 +-> sites (samples, by stack)    steps, growth
@@ -66,6 +66,11 @@ mod scope;
 
 mod event;
 mod names;
+
+// What PyTorch's allocator would reserve on a device.
+pub mod caching_allocator;
+
+mod devices;
 
 // Amounts that know what they were at the peaks, and the peaks.
 mod amount;
@@ -82,6 +87,11 @@ mod owners;
 // What became of the blocks that are followed one by one.
 mod flows;
 mod histograms;
+
+// When storages were read, and the peak that prompt frees would have left.
+mod prompt;
+
+mod reads;
 
 mod followed;
 

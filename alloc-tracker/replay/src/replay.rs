@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::accounts::Account;
 use crate::amount::{Amount, positive};
 use crate::blocks::{Blocks, EventBlock};
+use crate::caching_allocator::SettingsError;
 use crate::counts::Counts;
 use crate::event::Event;
 use crate::growth::StepHistory;
@@ -41,6 +42,15 @@ impl Replay {
         let owners = Owners::new(Box::new(names));
         let (blocks, steps, growth, sites, records) = Default::default();
         Replay { owners, blocks, steps, growth, sites, records, latest_ns: start_ns }
+    }
+
+    /// Also models a device's memory with these settings of PyTorch's caching allocator, from the next storage on. The
+    /// defaults and `expandable_segments:True` are always modelled.
+    ///
+    /// # Errors
+    /// When a value in `settings` is not what its key wants.
+    pub fn model_device(&mut self, settings: &str) -> Result<(), SettingsError> {
+        self.blocks.devices.model(settings)
     }
 
     /// What scope and name numbers stand for.
@@ -82,6 +92,16 @@ impl Replay {
                 self.owners.change(account, missing, at);
             }
         }
+        self.reach(at);
+    }
+
+    /// After an event: the prompt peak may be now. What only a pause allocated is no peak yet when the pause ends.
+    fn reach(&mut self, at: Moment) {
+        let peaks = &self.owners.peaks;
+        let live = peaks.live().usable;
+        if !peaks.is_paused() && live <= peaks.marks().of(Span::Session).usable {
+            self.blocks.reads.prompt.reach(live, at);
+        }
     }
 
     /// Takes in one event. `number` is its place in the order, and never falls. `time_ns` is when it was; 0: the event
@@ -120,6 +140,7 @@ impl Replay {
             Event::Labelled { scope, address, category } => {
                 blocks.labelled(owners, scope, address, category, at, &mut totals);
             }
+            Event::Read { scope, address } => blocks.read(scope, address, at),
             Event::Mark { name, with_owners } => self.mark(name, with_owners, at),
             Event::StepBegan => {
                 self.end_step(at);
@@ -135,6 +156,7 @@ impl Replay {
             | Event::SampleResizeBegan { .. }
             | Event::SampleResizeEnded { .. } => self.sites.apply(event, owners.peaks.marks()),
         }
+        self.reach(at);
     }
 
     fn mark(&mut self, name: NameId, with_owners: bool, at: Moment) {

@@ -1,14 +1,14 @@
 //! What a replay tells: samples, snapshots, and the records that end a file.
 use std::borrow::Cow;
 
-use alloc_timeline::{Analysis, HighWater, PeakRequested, Record, Sample, Snapshot, Sums};
+use alloc_timeline::{Analysis, HighWater, PeakRequested, Record, Sample, Snapshot, Sums, Unread};
 
 use crate::accounts::Account;
 use crate::amount::positive;
 use crate::counts::Counts;
 use crate::high_water::Span;
 use crate::peaks::Extremes;
-use crate::records::{analysis, figures, rows, totals};
+use crate::records::{analysis, figures, rows, totals, unread};
 use crate::replay::Replay;
 use crate::site_table::SiteTable;
 
@@ -102,13 +102,19 @@ impl Replay {
         analysis::analysis(&self.owners, &self.blocks.sums, &self.growth, counts, time_ns)
     }
 
+    /// Which bytes of the session's peak nobody read again so far; `None` when nobody told of reads before the peak.
+    pub fn unread(&self) -> Option<Unread> {
+        let peak = self.owners.peaks.marks().of(Span::Session);
+        unread::unread(&self.owners, &self.blocks, peak, &self.snapshot_peak(0))
+    }
+
     /// Who allocates, by stack.
     pub fn site_table(&self) -> SiteTable {
         self.sites.table(self.owners.peaks.marks())
     }
 
     /// The records that end a file, whether the recording ends with it or goes on: the peaks, what is live now, the own
-    /// peaks, the analysis and the totals, in this order. `counts` is what each scope has done since the process began,
+    /// peaks, the analysis and the totals, in this order, and what nobody read again, if that is known. `counts` is what each scope has done since the process began,
     /// `reallocations` how many blocks changed their size.
     pub fn closing_records(
         &self,
@@ -117,13 +123,19 @@ impl Replay {
         slack_bytes: u64,
         reallocations: u64,
     ) -> Vec<Record> {
-        vec![
+        let mut records = vec![
             Record::Peak(self.snapshot_peak(slack_bytes)),
             Record::PeakRequested(self.peak_requested()),
             Record::AtExit(self.snapshot_now(time_ns, slack_bytes)),
             Record::HighWaters(self.high_waters()),
             Record::Analysis(Box::new(self.analysis(time_ns, counts))),
             Record::Totals(totals::totals(counts, reallocations)),
-        ]
+        ];
+        let predictions = self.blocks.devices.predictions();
+        if !predictions.is_empty() {
+            records.push(Record::DevicePredictions(predictions));
+        }
+        records.extend(self.unread().map(|unread| Record::Unread(Box::new(unread))));
+        records
     }
 }

@@ -33,6 +33,7 @@ enum Action {
     Free { place: u64, scope: Option<usize>, op_call: u64 },
     Resize { from: u64, to: u64, bytes: u64, leaves: bool },
     Label { place: u64, scope: usize, category: Category },
+    Read { place: u64, scope: usize },
     Batch { scope: usize, bytes: u64 },
     Step(bool),
     LeavePhase(usize),
@@ -54,6 +55,7 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(from, to, bytes, leaves)| Action::Resize { from, to, bytes, leaves }),
         1 => (0..40u64, 0..12usize, category())
             .prop_map(|(place, scope, category)| Action::Label { place, scope, category }),
+        3 => (0..40u64, 0..12usize).prop_map(|(place, scope)| Action::Read { place, scope }),
         1 => (0..12usize, bytes).prop_map(|(scope, bytes)| Action::Batch { scope, bytes }),
         1 => any::<bool>().prop_map(Action::Step),
         1 => (0..3usize).prop_map(Action::LeavePhase),
@@ -124,6 +126,9 @@ impl Program {
                     self.tell(Event::Labelled { scope, address: address(place), category });
                 }
             }
+            Action::Read { place, scope } => {
+                self.tell(Event::Read { scope: self.scopes[scope], address: address(place) });
+            }
             Action::Batch { scope, bytes } => {
                 self.batched += bytes as i64;
                 self.tell(Event::Batch { scope: self.scopes[scope], counts: Counts::allocation(size(bytes)) });
@@ -184,7 +189,10 @@ proptest! {
         for figures in &analysis.figures {
             prop_assert!(figures.retained_bytes <= figures.peak_bytes || paused);
         }
-        // A reader checks the sums of histograms, figures and growth.
+        if let Some(unread) = replay.unread() {
+            prop_assert!(unread.prompt_peak_bytes <= unread.live_bytes);
+        }
+        // A reader checks the sums of histograms, figures, growth and reads.
         let mut assembler = Assembler::new();
         let scopes = replay.names().scope_count() as ScopeId;
         (0..scopes).for_each(|scope| assembler.apply(Record::Scope(replay.names().describe(scope))));

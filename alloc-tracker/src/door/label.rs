@@ -7,8 +7,8 @@ use super::count::{self, Arrival};
 use super::tagged::{self, FOLLOWED_MIN, TaggedBlock};
 use crate::ledger::{self, Slot, publish};
 use crate::scope;
-use crate::settings::{Mode, mode};
-use crate::tag::block;
+use crate::settings::{Mode, exact, mode};
+use crate::tag::block::{self, Tag};
 
 /// Why a block could not be labelled.
 ///
@@ -121,6 +121,21 @@ fn follow(slot: Option<&Slot>, block: &TaggedBlock) -> Result<(), LabelError> {
     // The block is no longer counted in batches.
     ledger::add(slot, scope, &-alloc_replay::Counts::take_over(size));
     Ok(())
+}
+
+/// An operator of this thread that reads the block at `block` ends. Only blocks that the recorder follows are told of.
+pub fn read(block: *const u8) {
+    if !publish::recording() || block.is_null() {
+        return;
+    }
+    let Some((_, tag)) = block::find(block.addr()) else { return };
+    if !matches!(tag, Tag::Wide(_, _, true)) && !exact() {
+        return;
+    }
+    let slot = ledger::acquire();
+    let scope = slot.map_or_else(ledger::scope_without_slot, Slot::scope);
+    // One that is lost is counted with the dropped events.
+    let _ = ledger::emit(slot, &Event::Read { scope, address: block.addr() as u64 });
 }
 
 /// Sets the number of the call of an outermost operator that runs on this thread; 0 when none runs.

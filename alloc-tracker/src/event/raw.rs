@@ -28,6 +28,7 @@ const SAMPLED: u8 = 14;
 const SAMPLE_FREED: u8 = 15;
 const SAMPLE_RESIZE_BEGAN: u8 = 16;
 const SAMPLE_RESIZE_ENDED: u8 = 17;
+const READ: u8 = 18;
 
 /// A batch's last word holds its number of allocations in this many bits, its number of frees in as many, and
 /// `moved_in` in the rest.
@@ -78,6 +79,7 @@ pub fn encode(time_ns: u64, event: &Event) -> Words {
         Event::Labelled { scope, address, category: label } => {
             words(LABELLED, scope, [address, category(Some(label)), 0, 0, 0])
         }
+        Event::Read { scope, address } => words(READ, scope, [address, 0, 0, 0, 0]),
         Event::Mark { name, with_owners } => words(MARK, 0, [name.into(), with_owners.into(), 0, 0, 0]),
         Event::StepBegan => words(STEP_BEGAN, 0, [0; 5]),
         Event::StepEnded => words(STEP_ENDED, 0, [0; 5]),
@@ -117,6 +119,7 @@ pub fn decode(words: Words) -> Option<(u64, Event)> {
         RESIZE_BEGAN => Event::ResizeBegan { scope, address, size, token: d },
         RESIZE_ENDED => Event::ResizeEnded { address: some_address, size, token: d },
         LABELLED => Event::Labelled { scope, address, category: category(b)? },
+        READ => Event::Read { scope, address },
         MARK => Event::Mark { name: a as u32, with_owners: b != 0 },
         STEP_BEGAN => Event::StepBegan,
         STEP_ENDED => Event::StepEnded,
@@ -158,6 +161,7 @@ mod tests {
             Event::ResizeBegan { scope, address, size, token },
             Event::ResizeEnded { address: Some(address), size, token },
             Event::ResizeEnded { address: None, size, token },
+            Event::Read { scope, address },
             Event::Mark { name: 65_535, with_owners: true },
             Event::Mark { name: 0, with_owners: false },
             Event::StepBegan,

@@ -17,6 +17,7 @@ mod pool;
 pub mod publish;
 mod scope_stack;
 mod slot;
+pub mod stopwatch;
 mod thread;
 mod thread_lane;
 

@@ -13,6 +13,7 @@ use super::entry::bump;
 use super::lane::Lane;
 use super::publish;
 use super::scope_stack::{Entered, ScopeStack};
+use super::stopwatch::Stopwatch;
 #[cfg(feature = "stacks")]
 use crate::sampler::Sampler;
 use crate::settings::exact;
@@ -35,6 +36,8 @@ pub struct Slot {
     moving: AtomicU32,
     counters: Counters,
     scopes: ScopeStack,
+    /// Measures how long each scope is active, when a session asks for that.
+    pub stopwatch: Stopwatch,
     /// Decides which of the thread's blocks are sampled.
     #[cfg(feature = "stacks")]
     pub sampler: Sampler,
@@ -46,6 +49,10 @@ pub struct Slot {
     resized: AtomicU64,
     /// An address on the thread's stack, by which a survey recognises the stack among the mappings.
     pub stack_address: AtomicUsize,
+    /// The thread as the thread library knows it, which keeps an address here.
+    pub thread_handle: AtomicUsize,
+    /// The kernel's number of the thread.
+    pub thread_id: AtomicU32,
     /// 1 while a thread has the slot, else 0.
     pub taken: AtomicU32,
     /// The slot's number in the pool; the sampler's random numbers depend on it.
@@ -65,6 +72,7 @@ impl Slot {
         self.op_call.store(0, Ordering::Relaxed);
         self.announced.store(0, Ordering::Relaxed);
         self.scopes.clear();
+        self.stopwatch.prepare(scope);
         self.counters.prepare();
         self.select(scope);
     }
@@ -96,12 +104,16 @@ impl Slot {
     pub fn enter(&self, scope: ScopeId) -> Option<Entered> {
         let entered = self.scopes.push(self.scope())?;
         self.select(scope);
+        self.stopwatch.lap(scope);
         Some(entered)
     }
 
     /// Leaves a scope, see [`ScopeStack::pop`].
     pub fn leave(&self, entered: Entered) {
-        self.scopes.pop(entered, |outer| self.select(outer));
+        self.scopes.pop(entered, |outer| {
+            self.select(outer);
+            self.stopwatch.lap(outer);
+        });
     }
 
     /// Adds to the counters of `scope`.

@@ -64,6 +64,10 @@ fn acquire_first() -> Option<&'static Slot> {
     let slot = pool::take()?;
     slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
     slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
+    // SAFETY: both take nothing and cannot fail.
+    let (handle, id) = unsafe { (libc::pthread_self(), libc::gettid()) };
+    slot.thread_handle.store(handle as usize, Ordering::Relaxed);
+    slot.thread_id.store(id as u32, Ordering::Relaxed);
     slot.taken.store(1, Ordering::Release);
     release_at_end(slot);
     SLOT.with(|cell| cell.set(slot));
@@ -157,6 +161,7 @@ extern "C" fn release(slot: *mut libc::c_void) {
     // SAFETY: the value is what `release_at_end` stored: a slot, valid for the rest of the process.
     let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
     close_lane();
+    slot.stopwatch.lap(NOBODY);
     slot.publish_at_end();
     SLOT.with(|cell| cell.set(ptr::null()));
     BETWEEN_SLOTS.with(|between| between.set(true));

@@ -3,15 +3,20 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::Allocator;
 
+use super::claims::Claims;
+use super::counted::Counted;
 use super::reading::Readings;
+use super::smaps::{Kind, Mapping, Range};
 use super::{glibc, jemalloc};
 use crate::backend::{self, Backend};
+
+/// Why an allocator of the program's own has no statistics.
+const TELLS_NOTHING: &str = "unavailable: an allocator under `Over` tells nothing of itself";
 
 /// The allocator's name, version and settings, for the timeline's head.
 pub fn allocator() -> Allocator {
     if let Some(name) = backend::inner::name() {
-        let unknown = "unavailable: an allocator under `Over` tells nothing of itself";
-        let config = BTreeMap::from([("statistics".to_owned(), unknown.to_owned())]);
+        let config = BTreeMap::from([("statistics".to_owned(), TELLS_NOTHING.to_owned())]);
         return Allocator { backend: name.to_owned(), version: String::new(), config, doors: Vec::new() };
     }
     match backend::backend() {
@@ -29,15 +34,40 @@ pub fn read() -> Readings {
     }
 }
 
-/// The bytes that the allocator holds beyond the blocks that it has handed out; `live` is the tracker's sum of these
-/// blocks. `None` where the allocator has no statistics.
-pub fn beyond(live: u64) -> Option<u64> {
+/// What the allocator claims now; `counted` is the ledger of the same moment.
+///
+/// # Errors
+/// A sentence, where the allocator has no statistics.
+pub fn claims(counted: &Counted) -> Result<Claims, String> {
     match (backend::inner::name(), backend::backend()) {
-        (Some(_), _) => None,
-        (None, Backend::Jemalloc) => {
-            let (allocated, resident) = jemalloc::allocated_and_resident()?;
-            Some(resident.saturating_sub(allocated))
+        (Some(_), _) => Err(TELLS_NOTHING.to_owned()),
+        (None, Backend::Jemalloc) => jemalloc::claims(),
+        (None, Backend::System) => glibc::claims(counted.blocks),
+    }
+}
+
+/// Whether the allocator's mappings can be told from the program's.
+pub fn is_known() -> bool {
+    backend::inner::name().is_none()
+}
+
+/// The parts of a mapping that are the allocator's. `known` are those that were found earlier; a list of mappings
+/// without flags needs them.
+pub fn ranges_in(mapping: &Mapping, has_flags: bool, known: &[Range]) -> Vec<Range> {
+    let range = &mapping.range;
+    let overlaps = |known: &Range| known.start < range.end && range.start < known.end;
+    match (mapping.kind, backend::inner::name(), backend::backend()) {
+        (_, Some(_), _) => Vec::new(),
+        (Kind::Heap, None, Backend::System) => vec![range.clone()],
+        (Kind::Anonymous, None, Backend::System) if mapping.writable => {
+            let unreserved = if has_flags { mapping.unreserved } else { known.iter().any(overlaps) };
+            glibc::ranges_in(range, unreserved)
         }
-        (None, Backend::System) => Some(glibc::held()?.saturating_sub(live)),
+        (Kind::Anonymous, None, Backend::Jemalloc) if mapping.writable => {
+            // Jemalloc keeps its mappings for ever, and a mapping of its own never merges with one of the program's.
+            let own = known.iter().any(overlaps) || jemalloc::owns(range, mapping.unreserved);
+            if own { vec![range.clone()] } else { Vec::new() }
+        }
+        _ => Vec::new(),
     }
 }

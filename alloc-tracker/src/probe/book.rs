@@ -1,270 +1,155 @@
-//! The book: the resident set as a sum of named lines, the last of which is the part that nothing explains.
+//! The book: the resident set as a sum of named lines, each from an instrument of its own. The last one is what they
+//! leave over; no other is computed from it.
 //!
 //! ```text
-//! RSS = RssAnon + RssFile + RssShmem                                     (/proc/self/status)
-//!     = libraries and mapped files   RssFile + RssShmem + pages of files that the process has written
-//!     + stacks + zero-initialised data                                   (the survey of /proc/self/smaps)
-//!     + tracker                      its own mappings, tables and heap   (/proc/self/pagemap)
-//!     + live bytes - their untouched pages                               (the ledger; the survey)
-//!     + rest:  the allocator's, up to what its statistics say it holds beyond its live blocks;
-//!              above that, or where the allocator has no statistics: unexplained
+//! requested + rounding                    the ledger
+//! cached blocks, slack, free pages,       the allocator's statistics
+//!   allocator's metadata
+//! claimed but never touched  (negative)   what the allocator claims, against the resident pages of its own mappings
+//! tracker                                 its mappings and tables, page by page; its blocks by the ledger
+//! stacks, other anonymous memory, data,   the survey of /proc/self/smaps
+//!   written pages, pages of files
+//! unexplained                             statm's resident set less all of these
 //! ```
 //!
-//! A survey walks all pages and takes tens of milliseconds for a large process. So a thread of its own makes surveys
-//! now and then (`recorder/background.rs`), and the latest one is used. The other readings take some hundred
-//! microseconds; they are made together, near the peak. A survey that ends after the book that asked for it corrects
-//! that book.
-use std::sync::atomic::Ordering;
+//! The readings are of one instant: they take about a millisecond for a gigabyte. The survey takes longer. A thread of
+//! its own makes one now and then (`recorder/background.rs`), and the latest one is used: what it counts changes
+//! slowly. A survey that ends after the book that asked for it corrects that book.
+use std::collections::BTreeMap;
 
 use alloc_timeline::{Book, BookLine};
 
+use super::claims::Claims;
+use super::counted::Counted;
+use super::parts::Parts;
 use super::resident::Pagemap;
-use super::smaps::{self, Kind, Mapping};
-use super::status::Resident;
+use super::status::Statm;
+use super::survey::Survey;
 use super::{allocator, cost};
-use crate::ledger;
-use crate::sys::{self, page_bytes};
-use crate::tag::shadow;
 
-/// The name of the line for what the allocator keeps for itself. A book has no such line when the allocator has no
-/// statistics.
-const ALLOCATOR: &str = "allocator: free pages and tables";
-
-/// The survey looks for untouched pages in blocks of at least this many bytes.
-const LARGE_BLOCK: usize = 64 * 1024;
-
-/// The part of a book that changes slowly and takes long to read: resident bytes by kind of mapping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
-    /// Pages of mapped files that the process has written and thereby made its own.
-    written_files: u64,
-    stacks: u64,
-    /// Anonymous memory directly behind a file's mapping: its zero-initialised data.
-    data: u64,
-    /// Bytes of large live blocks in pages that the program has never touched.
-    untouched: u64,
-}
-
-impl Survey {
-    /// Walks all mappings. `None` when /proc/self/smaps or /proc/self/pagemap cannot be read.
-    pub fn take() -> Option<Self> {
-        let mappings = smaps::read()?;
-        let pagemap = Pagemap::open()?;
-        let stacks: Vec<usize> = ledger::live_slots().map(|slot| slot.stack_address.load(Ordering::Relaxed)).collect();
-        let tracker: Vec<(usize, usize)> = sys::mappings().collect();
-        Some(survey(&mappings, &stacks, &tracker, |mapping| untouched(mapping, &pagemap)))
-    }
-
-    /// By how many bytes two surveys differ.
-    pub fn distance(&self, other: &Survey) -> u64 {
-        let of = |survey: &Survey| [survey.written_files, survey.stacks, survey.data, survey.untouched];
-        of(self).into_iter().zip(of(other)).map(|(a, b)| a.abs_diff(b)).sum()
-    }
-}
-
-fn survey(
-    mappings: &[Mapping],
-    stacks: &[usize],
-    tracker: &[(usize, usize)],
-    untouched: impl Fn(&Mapping) -> u64,
-) -> Survey {
-    let mut survey = Survey::default();
-    let mut file_end = 0;
-    for mapping in mappings {
-        let holds = |address: &usize| (mapping.start..mapping.end).contains(address);
-        let overlaps = |&(start, end): &(usize, usize)| start < mapping.end && mapping.start < end;
-        if mapping.kind == Kind::File {
-            file_end = mapping.end;
-            survey.written_files += mapping.anonymous;
-        } else if mapping.kind == Kind::Stack || stacks.iter().any(holds) {
-            survey.stacks += mapping.rss;
-        } else if mapping.start == file_end && mapping.kind == Kind::Anonymous {
-            survey.data += mapping.rss;
-        } else if !tracker.iter().any(overlaps) {
-            survey.untouched += untouched(mapping);
-        }
-    }
-    survey
-}
-
-/// Bytes of large live blocks in `mapping` in pages that the program has never touched.
-fn untouched(mapping: &Mapping, pagemap: &Pagemap) -> u64 {
-    let entries_per_page = page_bytes() / size_of::<u16>();
-    let mut untouched = 0;
-    for (address, entries) in shadow::entries(mapping.start, mapping.end) {
-        let mut index = 0;
-        while index < entries.len() {
-            // Pages of the shadow map without entries are not resident. Reading them would make them so: they are
-            // skipped.
-            let piece = entries_per_page - (entries[index..].as_ptr().addr() / size_of::<u16>()) % entries_per_page;
-            let piece = index..entries.len().min(index + piece);
-            let range = entries[piece.clone()].as_ptr_range();
-            let present = pagemap.resident(range.start.addr(), range.end.addr()) > 0;
-            for offset in piece.clone().filter(|_| present) {
-                if let Some(bytes) = shadow::large(&entries[offset..])
-                    && bytes >= LARGE_BLOCK
-                {
-                    let start = address + offset * shadow::LARGE_GRANULE;
-                    let end = (start + bytes).min(mapping.end);
-                    untouched += ((end - start) as u64).saturating_sub(pagemap.resident(start, end));
-                }
-            }
-            index = piece.end;
-        }
-    }
-    untouched
-}
-
-/// What a book reads at one instant. All fields but the time are in bytes.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a book reads at one instant.
+#[derive(Clone, Debug)]
 pub struct BookReadings {
     /// Nanoseconds since the session began.
     pub time_ns: u64,
-    /// The ledger's live bytes (usable bytes).
-    pub live: u64,
-    requested: u64,
-    anonymous: u64,
-    files: u64,
-    tracker_mappings: u64,
-    tracker_tables: u64,
-    tracker_heap: u64,
-    /// What the allocator holds beyond the blocks that it has handed out: free pages, rounding to pages, its own
-    /// tables. `None` when it has no statistics.
-    allocator: Option<u64>,
+    /// The ledger's sums.
+    pub counted: Counted,
+    /// The resident set, in bytes.
+    rss: u64,
+    /// The allocator's claims, or why there are none.
+    claims: Result<Claims, String>,
+    /// Resident bytes of the allocator's mappings, or why they are not known.
+    touched: Result<u64, String>,
+    /// The tracker's resident bytes by name.
+    tracker: BTreeMap<String, u64>,
+    /// Which instrument counted its pages.
+    pages_from: &'static str,
 }
 
 impl BookReadings {
-    /// Reads everything now; `live` and `requested` are the ledger's bytes. `None` when files of /proc/self cannot be
-    /// read.
-    pub fn take(time_ns: u64, live: u64, requested: u64) -> Option<Self> {
-        let resident = Resident::read()?;
-        let tracker_heap = cost::heap();
-        let pagemap = Pagemap::open()?;
-        Some(BookReadings {
-            time_ns,
-            live,
-            requested,
-            anonymous: resident.anonymous,
-            files: resident.files,
-            tracker_mappings: sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum(),
-            tracker_tables: cost::tables_resident(&pagemap),
-            tracker_heap,
-            allocator: allocator::beyond(live + tracker_heap),
-        })
+    /// Reads everything now; `survey` knows the allocator's mappings. `None` when the resident set cannot be read.
+    pub fn take(time_ns: u64, survey: &Survey) -> Option<Self> {
+        let statm = Statm::open();
+        // What comes first may take long. The rest are the readings that change fast.
+        let ranges = survey.allocator_now();
+        let counted = Counted::now();
+        let claims = allocator::claims(&counted);
+        let touched = ranges.map(|ranges| survey.touched_now(&ranges));
+        let rss = statm.read()?.rss;
+        let pagemap = Pagemap::open();
+        let tracker = cost::overhead(counted.tracker, &pagemap);
+        Some(BookReadings { time_ns, counted, rss, claims, touched, tracker, pages_from: pagemap.source() })
     }
 }
 
 /// The book for the instant of `readings`.
 pub fn balance(survey: &Survey, readings: &BookReadings) -> Book {
-    let &BookReadings { time_ns, live, requested, .. } = readings;
-    let signed = |bytes: u64| bytes as i64;
-    let tracker = readings.tracker_mappings + readings.tracker_tables + readings.tracker_heap;
-    let data = survey.data.saturating_sub(readings.tracker_tables);
-    let known = tracker + survey.written_files + survey.stacks + data + live;
-    let rest = signed(readings.anonymous) - signed(known);
-    let claim = readings.allocator.map_or(0, signed);
-    // The survey may be old, and the program may have touched pages since that the survey found untouched. So its
-    // figure counts only as far as the allocator's claim leaves room for it. Where the rest is below zero, at least
-    // that many bytes are untouched for certain.
-    let room = if readings.allocator.is_some() { claim - rest } else { i64::MAX };
-    let untouched = signed(survey.untouched).min(room).max(-rest).max(0);
-    let allocator = (rest + untouched).clamp(0, claim);
+    let Counted { live, requested, .. } = readings.counted;
+    let ledger = "the ledger";
     let mut lines = vec![
-        ("requested by the program", signed(requested)),
-        ("rounding to size classes", signed(live) - signed(requested)),
-        ("untouched pages of live blocks", -untouched),
-        (ALLOCATOR, allocator),
-        ("tracker", signed(tracker)),
-        ("libraries and mapped files", signed(readings.files + survey.written_files)),
-        ("zero-initialised data", signed(data)),
-        ("stacks", signed(survey.stacks)),
-        ("unexplained", rest + untouched - allocator),
+        line("requested by the program", requested as i64, ledger),
+        line("rounding to size classes", live as i64 - requested as i64, ledger),
     ];
-    if readings.allocator.is_none() {
-        lines.retain(|&(name, _)| name != ALLOCATOR);
+    match &readings.claims {
+        Ok(claims) => lines.extend(claims.lines.iter().map(|one| line(one.name, one.bytes as i64, one.source))),
+        Err(reason) => lines.push(line(super::claims::METADATA, 0, reason)),
     }
-    let lines = lines.into_iter().map(|(name, bytes)| BookLine { name: name.to_owned(), bytes }).collect();
-    Book { time_ns, live_bytes: live, rss_bytes: readings.anonymous + readings.files, lines }
+    lines.push(match (&readings.claims, &readings.touched) {
+        (Ok(claims), Ok(touched)) => {
+            let source = format!("resident pages of the allocator's mappings (mincore), {}", claims.source);
+            line(UNTOUCHED, *touched as i64 - claims.claimed as i64, &source)
+        }
+        (Err(reason), _) | (_, Err(reason)) => line(UNTOUCHED, 0, reason),
+    });
+    let tracker: Parts = readings.tracker.iter().map(|(name, &bytes)| (name.clone(), bytes)).collect();
+    let source = format!("the tracker's mappings and tables in {}; its blocks by the ledger", readings.pages_from);
+    lines.push(tracker.line("tracker", &source));
+    let smaps = survey.source();
+    lines.push(survey.stacks.line("stacks", smaps));
+    lines.push(survey.other.line("other anonymous memory", survey.source_of_other()));
+    lines.push(survey.data.line("zero-initialised data", smaps));
+    lines.push(survey.written.line("written pages of libraries", smaps));
+    lines.push(survey.files.line("pages of files", smaps));
+    let known: i64 = lines.iter().map(|line| line.bytes).sum();
+    lines.push(line("unexplained", readings.rss as i64 - known, "RSS of /proc/self/statm less all lines above"));
+    Book { time_ns: readings.time_ns, live_bytes: live, rss_bytes: readings.rss, lines, beyond: Vec::new() }
+}
+
+/// The line for what the allocator counts as its own and the program has never touched.
+const UNTOUCHED: &str = "claimed but never touched";
+
+fn line(name: &str, bytes: i64, source: &str) -> BookLine {
+    BookLine { name: name.to_owned(), bytes, source: source.to_owned(), parts: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::claims::{Claim, METADATA};
 
-    #[test]
-    fn every_mapping_has_one_kind() {
-        let mapping = |start, end, kind, rss| Mapping { start, end, kind, rss, anonymous: rss };
-        let mappings = [
-            mapping(0x1000, 0x2000, Kind::File, 1),
-            mapping(0x2000, 0x3000, Kind::Anonymous, 10),
-            mapping(0x5000, 0x6000, Kind::Anonymous, 100),
-            mapping(0x7000, 0x8000, Kind::Anonymous, 1_000),
-            mapping(0x9000, 0xa000, Kind::Anonymous, 10_000),
-            mapping(0xb000, 0xc000, Kind::Stack, 100_000),
-        ];
-        // 0x5000 is the tracker's, 0x7abc a thread's stack pointer; blocks of 5 untouched bytes lie in 0x9000 alone.
-        let found = survey(&mappings, &[0x7abc], &[(0x5000, 0x5800)], |mapping| {
-            assert_eq!(mapping.start, 0x9000);
-            5
-        });
-        assert_eq!(found, Survey { written_files: 1, stacks: 101_000, data: 10, untouched: 5 });
+    fn readings() -> BookReadings {
+        let claim = Claim { name: METADATA, bytes: 40, source: "a test" };
+        BookReadings {
+            time_ns: 7,
+            counted: Counted { live: 900, requested: 890, tracker: 30, blocks: 3 },
+            rss: 2_000,
+            claims: Ok(Claims { claimed: 1_100, source: "less what it claims", lines: vec![claim] }),
+            touched: Ok(1_060),
+            tracker: BTreeMap::from([("heap".to_owned(), 30), ("tables".to_owned(), 100)]),
+            pages_from: "a test",
+        }
     }
 
-    fn line(book: &Book, name: &str) -> i64 {
+    fn bytes(book: &Book, name: &str) -> i64 {
         book.lines.iter().find(|line| line.name == name).expect("the line").bytes
     }
 
     #[test]
-    fn what_the_allocator_does_not_claim_is_unexplained() {
-        let survey = Survey { written_files: 3, stacks: 5, data: 20, untouched: 0 };
-        let readings = BookReadings {
-            live: 900,
-            requested: 890,
-            anonymous: 1_000,
-            files: 100,
-            tracker_tables: 10,
-            allocator: Some(60),
-            ..Default::default()
-        };
-        // Known: tables 10, written files 3, stacks 5, other data 10, live 900: 928 of 1,000. The rest is 72; jemalloc
-        // claims 60 of it.
-        let book = balance(&survey, &readings);
-        assert_eq!(line(&book, "allocator: free pages and tables"), 60);
-        assert_eq!(line(&book, "unexplained"), 12);
-        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), book.rss_bytes as i64);
+    fn what_no_line_has_is_unexplained() {
+        let survey = Survey { files: Parts::from_iter([("libc.so".to_owned(), 700)]), ..Survey::default() };
+        let book = balance(&survey, &readings());
+        // 890 + 10 + 40 - 40 + 130 + 700 = 1,730 of 2,000.
+        assert_eq!(bytes(&book, "claimed but never touched"), -40);
+        assert_eq!((bytes(&book, "tracker"), bytes(&book, "pages of files")), (130, 700));
+        assert_eq!(book.lines.last().map(|line| (line.name.as_str(), line.bytes)), Some(("unexplained", 270)));
+        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), 2_000);
     }
 
+    /// Lines that cannot be read say so, and the others stand.
     #[test]
-    fn what_an_old_survey_saw_untouched_may_be_touched_by_now() {
-        let readings =
-            BookReadings { live: 960, requested: 960, anonymous: 1_000, allocator: Some(60), ..Default::default() };
-        // The rest is 40, and jemalloc claims 60: of the survey's 500 untouched bytes there is room for 20.
-        let book = balance(&Survey { untouched: 500, ..Survey::default() }, &readings);
-        assert_eq!(line(&book, "untouched pages of live blocks"), -20);
-        assert_eq!(line(&book, "allocator: free pages and tables"), 60);
-        assert_eq!(line(&book, "unexplained"), 0);
-    }
-
-    #[test]
-    fn an_allocator_that_tells_nothing_has_no_line() {
-        let readings = BookReadings { live: 960, requested: 960, anonymous: 1_000, ..Default::default() };
-        // The survey saw 30 untouched of 960 live: 930 are known, and nobody knows whose the other 70 are.
-        let book = balance(&Survey { untouched: 30, ..Survey::default() }, &readings);
-        assert!(book.lines.iter().all(|line| line.name != ALLOCATOR));
-        assert_eq!(line(&book, "untouched pages of live blocks"), -30);
-        assert_eq!(line(&book, "unexplained"), 70);
-        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), 1_000);
-    }
-
-    #[test]
-    fn live_bytes_beyond_the_resident_set_are_untouched() {
-        let readings =
-            BookReadings { live: 900, requested: 900, anonymous: 700, allocator: Some(50), ..Default::default() };
-        let book = balance(&Survey { untouched: 100, ..Survey::default() }, &readings);
-        // 900 are live and 700 resident, so 200 are untouched, whatever the survey saw; as many as 50 more could be
-        // free pages of the allocator, but nothing speaks for it.
-        assert_eq!(line(&book, "untouched pages of live blocks"), -200);
-        assert_eq!(line(&book, "unexplained"), 0);
-        assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), 700);
+    fn a_line_that_cannot_be_read_says_so() {
+        let survey = Survey { problem: Some("unavailable: no smaps".to_owned()), ..Survey::default() };
+        let touched = survey.allocator_now().map(|_| 0);
+        let book = balance(&survey, &BookReadings { touched, ..readings() });
+        let source = |name: &str| book.lines.iter().find(|line| line.name == name).expect("the line").source.as_str();
+        for name in ["claimed but never touched", "stacks", "other anonymous memory", "pages of files"] {
+            assert_eq!((source(name), bytes(&book, name)), ("unavailable: no smaps", 0), "{name}");
+        }
+        assert_eq!((bytes(&book, "requested by the program"), bytes(&book, METADATA)), (890, 40));
+        let silent = BookReadings { claims: Err("unavailable: no statistics".to_owned()), ..readings() };
+        let book = balance(&Survey::default(), &silent);
+        assert_eq!(bytes(&book, "claimed but never touched"), 0);
+        // 2,000 - 890 - 10 - 130.
+        assert_eq!(bytes(&book, "unexplained"), 970);
     }
 }

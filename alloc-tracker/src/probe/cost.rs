@@ -1,49 +1,65 @@
 //! What the tracker itself keeps resident, by name.
 use std::collections::BTreeMap;
 
+use super::counted::Counted;
 use super::resident::Pagemap;
-use alloc_replay::{Counts, TRACKER};
-
+use super::smaps::Range;
 use crate::event::ring;
-use crate::ledger::{self, Slot, totals};
+use crate::ledger::{self, Slot, stopwatch, totals};
+use crate::sys::page_bytes;
 use crate::tag::{shadow, tiny};
 use crate::{scope, stacks, sys};
 
 /// The tables in the executable's own data, as address ranges.
 fn tables() -> Vec<(usize, usize)> {
-    let mut ranges = vec![ring::range(), totals::range()];
+    let mut ranges = vec![ring::range(), totals::range(), stopwatch::range()];
     ranges.extend(shadow::ranges());
     ranges.extend(tiny::ranges());
     ranges.extend(scope::ranges());
     ranges
 }
 
-/// Resident bytes of the tables in the executable's own data.
-pub fn tables_resident(pagemap: &Pagemap) -> u64 {
-    tables().into_iter().map(|(start, end)| pagemap.resident(start, end)).sum()
-}
-
-/// Live bytes on the heap that belong to the tracker: names, the replay, the timeline as far as it is recorded.
-pub fn heap() -> u64 {
-    let mut counts = totals::of(TRACKER).read();
-    let own = |(scope, counts): (u16, Counts)| (scope == TRACKER).then_some(counts);
-    ledger::live_slots().flat_map(Slot::unpublished).filter_map(own).for_each(|part| counts += part);
-    counts.live().max(0) as u64
-}
-
-/// All that the tracker keeps resident, in bytes by name.
-pub fn overhead() -> BTreeMap<String, u64> {
-    let mut parts = BTreeMap::from([("recorder_heap".to_owned(), heap())]);
-    if let Some(pagemap) = Pagemap::open() {
-        let mapped: u64 = sys::mappings().map(|(start, end)| pagemap.resident(start, end)).sum();
-        let threads = (ledger::most_threads() * size_of::<Slot>()) as u64;
-        let stacks: u64 = stacks::ranges().into_iter().map(|(start, end)| pagemap.resident(start, end)).sum();
-        parts.insert("threads".to_owned(), threads.min(mapped));
-        parts.insert("shadow_map".to_owned(), mapped.saturating_sub(threads + stacks));
-        if stacks > 0 {
-            parts.insert("stacks".to_owned(), stacks);
+/// The addresses of all that the tracker has mapped, and of its tables: whole pages, in order, without overlaps.
+pub fn ranges() -> Vec<Range> {
+    let page = page_bytes();
+    let mut ranges: Vec<Range> = sys::mappings()
+        .chain(tables())
+        .map(|(start, end)| start / page * page..end.next_multiple_of(page))
+        .filter(|range| !range.is_empty())
+        .collect();
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let touches = next.start <= before.end;
+        if touches {
+            before.end = before.end.max(next.end);
         }
-        parts.insert("tables".to_owned(), tables_resident(&pagemap));
+        touches
+    });
+    ranges
+}
+
+/// All that the tracker keeps resident now, in bytes by name.
+pub fn overhead_now() -> BTreeMap<String, u64> {
+    overhead(Counted::now().tracker, &Pagemap::open())
+}
+
+/// All that the tracker keeps resident, in bytes by name. `heap` is its live bytes on the heap.
+pub fn overhead(heap: u64, pagemap: &Pagemap) -> BTreeMap<String, u64> {
+    let resident =
+        |ranges: &[(usize, usize)]| -> u64 { ranges.iter().map(|&(start, end)| pagemap.resident(start, end)).sum() };
+    let all: u64 = ranges().iter().map(|range| pagemap.resident(range.start, range.end)).sum();
+    let mapped = resident(&sys::mappings().collect::<Vec<_>>());
+    let threads = (ledger::most_threads() * size_of::<Slot>()) as u64;
+    let stacks = resident(&stacks::ranges());
+    let mut parts = BTreeMap::from([
+        ("recorder_heap".to_owned(), heap),
+        ("threads".to_owned(), threads.min(mapped)),
+        ("shadow_map".to_owned(), mapped.saturating_sub(threads + stacks)),
+        // Two tables can share a page, so that the sum over the tables would count it twice.
+        ("tables".to_owned(), all.saturating_sub(mapped)),
+    ]);
+    if stacks > 0 {
+        parts.insert("stacks".to_owned(), stacks);
     }
     parts
 }

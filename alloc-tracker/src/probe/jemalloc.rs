@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use alloc_timeline::Allocator;
 use tikv_jemalloc_ctl::{epoch, raw, stats};
 
+use super::claims::{CACHED, Claim, Claims, METADATA};
 use super::reading::Readings;
-use crate::backend::jemalloc::CONFIG;
+use super::smaps::Range;
+use crate::backend::{self, jemalloc::CONFIG};
+use crate::sys::page_bytes;
 
 /// Allocated, active, resident and retained bytes; nothing when jemalloc was compiled without statistics.
 pub fn read() -> Readings {
@@ -21,10 +24,65 @@ pub fn read() -> Readings {
     known.map(|(name, bytes)| (name.into(), bytes.ok().map(|bytes| bytes as u64))).into()
 }
 
-/// jemalloc's allocated and resident bytes now; `None` when jemalloc was compiled without statistics.
-pub fn allocated_and_resident() -> Option<(u64, u64)> {
-    epoch::advance().ok()?;
-    Some((stats::allocated::read().ok()? as u64, stats::resident::read().ok()? as u64))
+/// A number of all arenas together.
+macro_rules! of_all_arenas {
+    ($name:literal) => {
+        // 4096 is MALLCTL_ARENAS_ALL.
+        concat!("stats.arenas.4096.", $name, "\0").as_bytes()
+    };
+}
+
+/// What jemalloc claims, by its statistics of this moment.
+///
+/// # Errors
+/// A sentence, when jemalloc was compiled without statistics.
+pub fn claims() -> Result<Claims, String> {
+    let missing = |error: tikv_jemalloc_ctl::Error| format!("unavailable: jemalloc's statistics: {error}");
+    epoch::advance().map_err(missing)?;
+    // SAFETY: all of these statistics are of type size_t (jemalloc(3), "stats.arenas.<i>.*").
+    let size = |name: &'static [u8]| unsafe { raw::read::<usize>(name) }.map(|bytes| bytes as u64).map_err(missing);
+    let allocated = stats::allocated::read().map_err(missing)? as u64;
+    let active = stats::active::read().map_err(missing)? as u64;
+    let page = size(b"arenas.page\0")?;
+    let dirty = page * size(of_all_arenas!("pdirty"))?;
+    let muzzy = page * size(of_all_arenas!("pmuzzy"))?;
+    let (base, internal) = (size(of_all_arenas!("base"))?, size(of_all_arenas!("internal"))?);
+    let claim = |name, bytes, source| Claim { name, bytes, source };
+    Ok(Claims {
+        // What is `internal` lies in active pages.
+        claimed: active + dirty + muzzy + base,
+        source: "less jemalloc's active, dirty, muzzy and base",
+        lines: vec![
+            claim(CACHED, size(of_all_arenas!("tcache_bytes"))?, "jemalloc: tcache_bytes of all arenas"),
+            claim("slack inside slabs", active.saturating_sub(allocated), "jemalloc: stats.active - stats.allocated"),
+            claim("dirty pages", dirty, "jemalloc: pdirty of all arenas"),
+            claim("muzzy pages", muzzy, "jemalloc: pmuzzy of all arenas"),
+            claim(METADATA, base + internal, "jemalloc: base + internal of all arenas, which is stats.metadata"),
+        ],
+    })
+}
+
+/// Whether an anonymous mapping is one of jemalloc's. `unreserved` says that it was mapped with MAP_NORESERVE, as
+/// jemalloc maps where the kernel lets it, and hardly anybody else; so such mappings do not merge with others. That
+/// alone is no proof: an extent of jemalloc's must begin or end the mapping, or the mapping has the form of a block of
+/// jemalloc's tables.
+pub fn owns(range: &Range, unreserved: bool) -> bool {
+    let extent = |address: usize| backend::jemalloc::owns(address as *const u8);
+    extent(range.start) || extent(range.end - page_bytes()) || (unreserved && is_base(range))
+}
+
+/// Blocks of tables are whole huge pages, and there are no more of them than `mapped` has beside the extents.
+fn is_base(range: &Range) -> bool {
+    const HUGE: usize = 2 << 20;
+    let read = || -> Option<usize> {
+        epoch::advance().ok()?;
+        // SAFETY: all of these statistics are of type size_t (jemalloc(3)).
+        let size = |name: &'static [u8]| unsafe { raw::read::<usize>(name) }.ok();
+        let free = size(of_all_arenas!("pdirty"))? + size(of_all_arenas!("pmuzzy"))?;
+        let extents = stats::active::read().ok()? + size(b"arenas.page\0")? * free;
+        Some(stats::mapped::read().ok()?.saturating_sub(extents))
+    };
+    range.start.is_multiple_of(HUGE) && range.len().is_multiple_of(HUGE) && range.len() <= read().unwrap_or_default()
 }
 
 /// jemalloc's version and settings, for the timeline's head.

@@ -3,34 +3,61 @@
 //!
 //! - [`status`]: resident set, from /proc/self/statm and status;
 //! - [`mod@allocator`]: the allocator under the tracker, by [`jemalloc`]'s statistics or [`glibc`]'s;
-//! - [`cgroup`]: the control group's memory (version 2);
+//! - [`mod@cgroup`]: the control group's memory; [`limits`]: what the process may still take;
 //! - [`gpu`]: the process's share of the GPU's memory, through NVML;
+//! - [`gpu_sensors`]: how busy the GPUs are, and their power;
+//! - [`utilisation`]: processor time, page faults and context switches;
 //! - [`all`]: the probes above together, read on the recorder's ticks;
-//! - [`smaps`], [`resident`]: which mappings and pages are resident;
-//! - [`cost`]: what the tracker itself keeps resident; [`book`]: the account of the resident set;
+//! - [`smaps`], [`resident`]: which mappings and pages are resident; [`threads`]: whose stack is where;
+//! - [`counted`]: the ledger's sums; [`claims`]: what an allocator says of itself; [`cost`]: what the tracker keeps
+//!   resident;
+//! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line;
+//!   [`coarse`]: the same in a few columns, in every sample;
+//! - [`beyond`]: the account from the resident set to the group's limit, with [`pss`] and [`neighbours`];
 //! - [`interposition`]: which malloc each loaded object calls; [`mod@machine`]: the machine's properties.
 mod reading;
 
 mod cgroup;
-mod glibc;
+mod claims;
+pub mod counted;
 #[cfg(feature = "gpu")]
 mod gpu;
 #[cfg(not(feature = "gpu"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+#[cfg(feature = "gpu")]
+mod gpu_sensors;
+#[cfg(not(feature = "gpu"))]
+#[path = "no_gpu_sensors.rs"]
+mod gpu_sensors;
 pub mod interposition;
-mod jemalloc;
 mod machine;
-mod resident;
+mod parts;
+mod pss;
 mod smaps;
 mod status;
+pub mod threads;
+mod utilisation;
+
+mod glibc;
+mod jemalloc;
+mod resident;
 
 mod allocator;
 pub mod cost;
+pub mod limits;
+mod neighbours;
+
+pub mod survey;
+
+pub mod beyond;
+pub mod book;
+mod coarse;
 
 mod all;
-pub mod book;
 
 pub use all::Probes;
 pub use allocator::allocator;
+pub use gpu_sensors::GpuSensors;
 pub use machine::machine;
+pub use reading::Readings;

@@ -18,50 +18,48 @@ impl Statm {
         Statm(File::open("/proc/self/statm").ok())
     }
 
-    /// Resident bytes now.
-    pub fn rss(&self) -> Option<u64> {
+    /// Reads it now.
+    pub fn read(&self) -> Option<Sizes> {
         let mut text = [0; 128];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
-        resident_pages(std::str::from_utf8(&text[..length]).ok()?).map(|pages| pages * page_bytes() as u64)
+        sizes(std::str::from_utf8(&text[..length]).ok()?, page_bytes() as u64)
     }
 }
 
-/// The second number of statm (proc_pid_statm(5)).
-fn resident_pages(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-/// What /proc/self/status says about the resident set, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Resident {
-    /// The largest resident set so far. The kernel's counters may lag behind by some pages for each core.
-    pub peak: u64,
-    /// Anonymous memory.
-    pub anonymous: u64,
-    /// Pages of files and shared memory.
+/// What statm says of the process (proc_pid_statm(5)), in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// All mappings, resident or not: what RLIMIT_AS limits.
+    pub mapped: u64,
+    /// The resident set.
+    pub rss: u64,
+    /// Its pages of files and shared memory.
     pub files: u64,
+    /// Private writable mappings and the main thread's stack: what RLIMIT_DATA limits, and that stack.
+    pub data: u64,
 }
 
-impl Resident {
-    /// Reads the file. `None` when it cannot be read or has no such lines.
-    pub fn read() -> Option<Self> {
-        let status = procfs_core::process::Status::from_file("/proc/self/status").ok()?;
-        let bytes = |kib: Option<u64>| kib.map(|kib| kib * 1024);
-        Some(Resident {
-            peak: bytes(status.vmhwm)?,
-            anonymous: bytes(status.rssanon)?,
-            files: bytes(status.rssfile)? + bytes(status.rssshmem)?,
-        })
-    }
+/// The file's first, second, third and sixth number, which are pages.
+fn sizes(text: &str, page_bytes: u64) -> Option<Sizes> {
+    let mut numbers = text.split_ascii_whitespace().map(|number| Some(number.parse::<u64>().ok()? * page_bytes));
+    let (mapped, rss, files) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let data = numbers.nth(2)??;
+    Some(Sizes { mapped, rss, files, data })
+}
+
+/// The largest resident set so far, by VmHWM of /proc/self/status, in bytes. The kernel updates it from counters that it
+/// keeps by core, each of which may lag behind by some pages.
+fn most() -> Option<u64> {
+    procfs_core::process::Status::from_file("/proc/self/status").ok()?.vmhwm.map(|kib| kib * 1024)
 }
 
 /// The resident set's figure for the whole run; `at_peak` is the reading (in bytes) nearest to the peak of the live
 /// bytes.
 pub fn figure(at_peak: Option<u64>) -> OutsideFigure {
-    let resident = Resident::read();
+    let most = most();
     // statm may have seen more than the kernel's maximum, which lags behind.
-    let peak_bytes = resident.map(|resident| resident.peak).max(at_peak);
-    let source = match resident {
+    let peak_bytes = most.max(at_peak);
+    let source = match most {
         Some(_) => "VmHWM of /proc/self/status; at the peak: /proc/self/statm",
         None => "unavailable: /proc/self/status cannot be read",
     };
@@ -74,13 +72,15 @@ mod tests {
 
     #[test]
     fn the_kernels_format() {
-        assert_eq!(resident_pages("1834 423 362 12 0 95 0\n"), Some(423));
+        let expected = Sizes { mapped: 1834 * 4096, rss: 423 * 4096, files: 362 * 4096, data: 95 * 4096 };
+        assert_eq!(sizes("1834 423 362 12 0 95 0\n", 4096), Some(expected));
+        assert_eq!([sizes("", 4096), sizes("1834 423\n", 4096), sizes("1 2 3 4 5 x", 4096)], [None; 3]);
     }
 
     #[test]
     fn this_process_is_resident() {
-        let resident = Resident::read().expect("/proc/self/status");
-        assert!(Statm::open().rss().is_some_and(|bytes| bytes > 1 << 20));
-        assert!(resident.peak > 1 << 20 && resident.anonymous > 0 && resident.files > 0, "{resident:?}");
+        let Sizes { rss, files, .. } = Statm::open().read().expect("/proc/self/statm");
+        assert!(rss > 1 << 20 && files > 0 && files < rss, "{rss} {files}");
+        assert!(most().is_some_and(|bytes| bytes > 1 << 20));
     }
 }

@@ -12,7 +12,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use alloc_timeline::log::{Compacted, Compaction};
 
 use crate::ledger::as_tracker_thread;
-use crate::probe::book::Survey;
+use crate::probe::beyond::BeyondReadings;
+use crate::probe::survey::Survey;
+use crate::probe::threads;
 use crate::sys;
 
 /// A job for the thread.
@@ -20,6 +22,8 @@ use crate::sys;
 pub enum Job {
     /// Survey all mappings.
     Survey,
+    /// Read what is beyond the resident set.
+    Beyond,
     /// Write a shorter log.
     Compact(Compaction),
 }
@@ -27,8 +31,10 @@ pub enum Job {
 /// The result of a job.
 #[derive(Debug)]
 pub enum Done {
-    /// The survey (`None` when the kernel's files cannot be read), and how many nanoseconds it took.
-    Survey(Option<Survey>, u64),
+    /// The survey, and how many nanoseconds of processor time it took.
+    Survey(Box<Survey>, u64),
+    /// What is beyond the resident set, and how many nanoseconds reading it took.
+    Beyond(Box<BeyondReadings>, u64),
     /// The shorter log.
     Compact(std::io::Result<Compacted>),
 }
@@ -51,6 +57,7 @@ impl Background {
         let (answers, done) = mpsc::channel();
         let work = move || {
             as_tracker_thread(|| {
+                threads::learn_layout();
                 for job in asked {
                     // Sending fails when the recorder has gone. Then nothing needs the result.
                     let _ = answers.send(perform(job));
@@ -89,9 +96,14 @@ impl Drop for Background {
 fn perform(job: Job) -> Done {
     match job {
         Job::Survey => {
-            let began = sys::now_ns();
+            let began = sys::thread_cpu_ns();
             let survey = Survey::take();
-            Done::Survey(survey, sys::now_ns().saturating_sub(began))
+            Done::Survey(Box::new(survey), sys::thread_cpu_ns().saturating_sub(began))
+        }
+        Job::Beyond => {
+            let began = sys::now_ns();
+            let readings = Box::new(BeyondReadings::take());
+            Done::Beyond(readings, sys::now_ns().saturating_sub(began))
         }
         Job::Compact(compaction) => Done::Compact(compaction.write()),
     }

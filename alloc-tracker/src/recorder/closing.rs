@@ -26,7 +26,7 @@ pub fn peak_ns(replayed: &[Record]) -> Option<u64> {
 
 /// What the tracker has cost and lost so far.
 pub fn tracker_cost(losses: &[String]) -> TrackerCost {
-    let overhead = probe::cost::overhead();
+    let overhead = probe::cost::overhead_now();
     TrackerCost {
         overhead_bytes: overhead.values().sum(),
         overhead,

@@ -1,19 +1,24 @@
 //! Dumps, which are copies of the timeline so far: when the program asks for one, when the live bytes cross a
-//! threshold, and when a function that is called before a peak returns `PeakAction::Dump`.
+//! threshold, when the process comes near what it may have, and when a function that is called before a peak returns `PeakAction::Dump`.
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use alloc_timeline::{Ending, Mark, Record};
+use alloc_timeline::{Dimension, Ending, Mark, MarkBook, NearLimit, Record, Scope, Snapshot};
 
 use super::recording::Recording;
 use super::state::with_replay;
 use super::thresholds::{Due, PeakAction};
-use super::{closing, counts};
+use super::{book_keeper, closing, counts, holders};
+use crate::probe::limits::Room;
+use crate::probe::survey::Survey;
+use crate::{scope, sys};
 
 /// The most dumps for all thresholds, and for all functions: live bytes that rise and fall for days must not fill the
 /// disk.
 const MOST_DUMPS: u32 = 16;
+/// The word in the name of a dump that is written near a limit.
+const NEAR_LIMIT: &str = "near-limit";
 
 /// How many dumps were written for each reason.
 #[derive(Debug, Default)]
@@ -23,25 +28,29 @@ pub struct Dumps(BTreeMap<&'static str, u32>);
 pub enum Answer {
     /// Write a dump for this reason, with a mark of this name.
     Dump(&'static str, String),
+    /// Say that this limit has come near, and write a dump.
+    NearLimit(Room),
     /// Never call the function with this number again, because it panicked.
     Forget(usize),
 }
 
-/// Compares the live bytes with the thresholds; returns what is due.
+/// Compares the live bytes with the thresholds, and the limits with what is used; returns what is due.
 pub fn due(recording: &mut Recording) -> Vec<Due> {
-    if recording.thresholds.is_empty() {
-        return Vec::new();
-    }
     let now = recording.clock.now_ns();
-    let time_ns = recording.clock.since_start(now);
-    let extremes = with_replay(|replay| replay.take_extremes(time_ns));
-    extremes.map(|extremes| recording.thresholds.look(extremes)).unwrap_or_default()
+    let mut due = Vec::from_iter(recording.near_limits.look(now).map(Due::NearLimit));
+    if !recording.thresholds.is_empty() {
+        let time_ns = recording.clock.since_start(now);
+        let extremes = with_replay(|replay| replay.take_extremes(time_ns));
+        due.extend(extremes.into_iter().flat_map(|extremes| recording.thresholds.look(extremes)));
+    }
+    due
 }
 
 /// Calls the program's function, if `due` is one. No lock may be held meanwhile, because the function may add a mark or
 /// a fact.
 pub fn answer(due: Due) -> Option<Answer> {
     match due {
+        Due::NearLimit(room) => Some(Answer::NearLimit(room)),
         Due::Threshold(bytes) => Some(Answer::Dump("threshold", format!("threshold {bytes}"))),
         Due::Call(number, function, approach) => match function.call(&approach) {
             Some(PeakAction::Continue) => None,
@@ -54,8 +63,9 @@ pub fn answer(due: Due) -> Option<Answer> {
 impl Dumps {
     /// Does what `answer` says.
     pub fn act(&mut self, answer: Answer, recording: &mut Recording) {
-        let (reason, name) = match answer {
-            Answer::Dump(reason, name) => (reason, name),
+        let (reason, name, near) = match answer {
+            Answer::Dump(reason, name) => (reason, name, None),
+            Answer::NearLimit(room) => (NEAR_LIMIT, "near limit".to_owned(), Some(room)),
             Answer::Forget(number) => {
                 recording.thresholds.forget(number);
                 return recording.output.lose("a function to be called before a peak panicked".to_owned());
@@ -67,15 +77,36 @@ impl Dumps {
         let now = recording.clock.now_ns();
         let snapshot = with_replay(|replay| replay.snapshot_now(now, counts::slack_bytes()));
         recording.write_new_scopes();
+        if let Some((room, snapshot)) = near.zip(snapshot.as_ref()) {
+            self.say_near_limit(room, snapshot, recording);
+        }
         let live_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.live_bytes);
-        recording.record_replayed(Record::Mark(Mark { time_ns: now, name, live_bytes, snapshot }));
-        if let Some((path, Err(error))) = self.dump(reason, recording) {
+        recording.record_replayed(Record::Mark(Mark { time_ns: now, name: name.clone(), live_bytes, snapshot }));
+        if let Some((path, Err(error))) = self.dump(reason, Some((name, now)), recording) {
             recording.output.lose(format!("{}: could not be written: {error}", path.display()));
         }
     }
 
-    /// Writes a dump; returns its path, and whether it was written. `None` when the session is over.
-    pub fn dump(&mut self, reason: &'static str, recording: &mut Recording) -> Option<(PathBuf, io::Result<()>)> {
+    /// Records that a limit has come near, so that the log has it if the process is killed now, and says so on stderr.
+    fn say_near_limit(&self, room: Room, now: &Snapshot, recording: &mut Recording) {
+        let near = near_limit(room, now, recording);
+        let number = self.0.get(NEAR_LIMIT).map_or(1, |count| count + 1);
+        let dump = recording.output.dump_path(NEAR_LIMIT, number);
+        let line = format!("alloc-tracker: {near}; see {}", dump.display());
+        recording.output.record(Record::NearLimit(near));
+        recording.output.flush();
+        // Nobody may be listening. The timeline says it all the same.
+        let _ = sys::say(&line);
+    }
+
+    /// Writes a dump, with the book of this instant; returns its path, and whether it was written. `None` when the
+    /// session is over. `mark` is the name and the clock's time of the mark that the dump stands for, if there is one.
+    pub fn dump(
+        &mut self,
+        reason: &'static str,
+        mark: Option<(String, u64)>,
+        recording: &mut Recording,
+    ) -> Option<(PathBuf, io::Result<()>)> {
         let number = self.0.entry(reason).or_default();
         *number += 1;
         let number = *number;
@@ -85,7 +116,10 @@ impl Dumps {
             let sites = recording.stacks.are_on().then(|| replay.site_table());
             (closing::replayed(replay, now, &recording.clock), sites)
         })?;
-        let mut last = Vec::new();
+        let book = book_keeper::book_now(&Survey::take(), &mut recording.clock);
+        let (name, marked_ns) = mark.unwrap_or_else(|| (reason.to_owned(), now));
+        let time_ns = recording.clock.since_start(marked_ns);
+        let mut last = Vec::from_iter(book.map(|book| Record::MarkBook(MarkBook { name, time_ns, book })));
         recording.close(replayed, now, Ending::Dumped, |_, record| last.push(record));
         let Some(sites) = sites else { return Some(recording.output.dump(reason, number, last)) };
         // Finding names takes a while, and the process may be killed meanwhile. So the dump is written without names
@@ -98,5 +132,27 @@ impl Dumps {
             }
             _ => Some((path, stored)),
         }
+    }
+}
+
+/// The record of a limit that has come near. `now` is what is live, with the clock's time.
+fn near_limit(room: Room, now: &Snapshot, recording: &mut Recording) -> NearLimit {
+    let scopes: Vec<Scope> = (0..scope::count()).map(|scope| scope::describe(scope as alloc_replay::ScopeId)).collect();
+    let growth = with_replay(|replay| replay.analysis(now.time_ns, &counts::by_scope()).growth).unwrap_or_default();
+    let most = |dimension| holders::most(now, &scopes, dimension);
+    let limits = recording.near_limits.limits();
+    let (limit_hits, stalled_ns) = limits.trouble(room.bound);
+    NearLimit {
+        time_ns: recording.clock.since_start(now.time_ns),
+        limit: limits.name(room.bound),
+        limit_bytes: room.limit_bytes,
+        room_bytes: room.left_bytes,
+        live_bytes: now.live_bytes,
+        phase: most(Dimension::Phase),
+        layer: most(Dimension::Layer),
+        op: most(Dimension::Op),
+        growing: holders::growing(now, recording.near_limits.far(), &growth, &scopes),
+        limit_hits,
+        stalled_ns,
     }
 }

@@ -5,25 +5,31 @@
 //!                                                                     |
 //! probes --------------------------> recording.rs (ticks) ------------+--> output.rs (log, timeline)
 //!                                     | schedule.rs (what is written on some ticks only)
-//!                                     | book_keeper.rs (near the peak), thresholds.rs -> dumps.rs
+//!                                     | book_keeper.rs (near the peak), beyond_keeper.rs
+//!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
+//!                                     | metering.rs (time, processor time and energy by scope)
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
 //! thread.rs runs it, pace.rs says how long it may sleep
 //! ```
 mod clock;
 mod counts;
+mod holders;
 mod rss_at_peak;
 mod schedule;
 mod state;
 
 mod background;
+mod near_limit;
 mod output;
 mod pace;
 mod thresholds;
 
+mod beyond_keeper;
 mod book_keeper;
 mod closing;
+mod metering;
 #[cfg(feature = "stacks")]
 mod stack_names;
 

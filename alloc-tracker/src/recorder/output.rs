@@ -79,11 +79,16 @@ impl Output {
     pub fn dump(&self, word: &str, number: u32, last: Vec<Record>) -> (PathBuf, io::Result<()>) {
         let mut assembler = self.assembler.clone();
         last.into_iter().for_each(|record| assembler.apply(record));
-        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = file.strip_suffix(".timeline.json").or(file.strip_suffix(".json")).unwrap_or(&file);
-        let path = self.path.with_file_name(format!("{name}.{word}-{number}.timeline.json"));
+        let path = self.dump_path(word, number);
         let stored = store(&assembler.timeline(), &path);
         (path, stored)
+    }
+
+    /// The path of a dump.
+    pub fn dump_path(&self, word: &str, number: u32) -> PathBuf {
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file.strip_suffix(".timeline.json").or(file.strip_suffix(".json")).unwrap_or(&file);
+        self.path.with_file_name(format!("{name}.{word}-{number}.timeline.json"))
     }
 
     /// Writes the timeline and removes the log. On an error the log stays.

@@ -1,10 +1,13 @@
 //! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
 use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
-use alloc_timeline::{Ending, Record};
+use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 
 use super::background::{Background, Done, Job};
-use super::book_keeper::BookKeeper;
+use super::beyond_keeper::BeyondKeeper;
+use super::book_keeper::{self, BookKeeper};
 use super::clock::SessionClock;
+use super::metering::Metering;
+use super::near_limit::NearLimits;
 use super::output::Output;
 use super::pace::Pace;
 use super::rss_at_peak::RssAtPeak;
@@ -14,7 +17,10 @@ use super::state::{with_replay, with_state};
 use super::thresholds::Thresholds;
 use super::{closing, counts};
 use crate::probe::Probes;
+use crate::probe::beyond::{self, BeyondReadings};
+use crate::probe::survey::Survey;
 use crate::scope;
+use crate::settings::times::Times;
 
 /// All that the recorder's thread works with while a session records.
 #[derive(Debug)]
@@ -25,24 +31,29 @@ pub struct Recording {
     pub(super) stacks: SampledStacks,
     pub(super) rss: RssAtPeak,
     pub(super) probes: Probes,
+    pub(super) near_limits: NearLimits,
+    /// There when the session was asked for times.
+    metering: Option<Metering>,
     schedule: Schedule,
     /// How many scopes have been recorded.
     scopes: usize,
     /// The peak that was recorded last.
     peak: SessionPeak,
     books: BookKeeper,
+    beyond: BeyondKeeper,
     pace: Pace,
     background: Background,
 }
 
 impl Recording {
-    /// Begins to record. `first` are the first records of the timeline.
+    /// Begins to record. `first` are the first records of the timeline; `times` says what is measured by scope.
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub fn begin(output: Output, first: Vec<Record>, thresholds: Thresholds) -> std::io::Result<Self> {
+    pub fn begin(output: Output, first: Vec<Record>, thresholds: Thresholds, times: Times) -> std::io::Result<Self> {
         let clock = SessionClock::start();
         let now = clock.start_ns();
+        let near_limits = NearLimits::open(thresholds.least_room);
         let mut recording = Recording {
             clock,
             output,
@@ -50,10 +61,13 @@ impl Recording {
             stacks: SampledStacks::begin(),
             rss: RssAtPeak::default(),
             probes: Probes::open(),
+            near_limits,
+            metering: (times > Times::Off).then(|| Metering::begin(times == Times::WithThreadCpu)),
             schedule: Schedule::new(),
             scopes: 0,
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
             books: BookKeeper::new(now),
+            beyond: BeyondKeeper::default(),
             pace: Pace::new(now),
             background: Background::start()?,
         };
@@ -63,7 +77,8 @@ impl Recording {
 
     /// One tick: takes a sample, and records it with everything that is new since the last tick.
     pub fn tick(&mut self) {
-        let readings = self.probes.read(self.schedule.ticks());
+        let mut readings = self.probes.read(self.schedule.ticks(), self.books.survey());
+        readings.extend(self.metering.iter_mut().flat_map(Metering::tick));
         let now = self.clock.now_ns();
         let session_ns = self.clock.since_start(now);
         if let Some((_, Some(rss))) = readings.first() {
@@ -74,6 +89,8 @@ impl Recording {
         let slack_bytes = counts::slack_bytes();
         let written = self.peak;
         let news = with_replay(|replay| {
+            // The coarse book's line for the allocator is what that holds beyond these live bytes.
+            readings.extend(self.probes.coarse_book(replay.live_bytes()));
             let sample = replay.take_sample(session_ns, readings);
             let peak = replay.session_peak();
             // The replay may have learned more about the blocks of a peak since it was recorded. Such a correction is
@@ -85,9 +102,10 @@ impl Recording {
                 fresh_peak: (amended || peak != written).then(|| (peak, replay.snapshot_peak(slack_bytes))),
                 summary: if summary_is_due { summary(replay) } else { Vec::new() },
                 analysis: analysis_is_due.then(|| replay.analysis(now, &counts::by_scope())),
+                unread: if analysis_is_due { replay.unread() } else { None },
             }
         });
-        let Some(News { sample, events, fresh_peak, summary, analysis }) = news else { return };
+        let Some(News { sample, events, fresh_peak, summary, analysis, unread }) = news else { return };
         self.schedule.tick_is_over();
         self.pace.look(self.clock.now_ns());
         self.write_new_scopes();
@@ -100,12 +118,17 @@ impl Recording {
             self.peak = peak;
         }
         let live = sample.as_ref().map(|sample| sample.live_bytes);
+        self.books.keep_surveyed(now, &self.background);
         sample.into_iter().for_each(|sample| self.output.record(Record::Changes(sample)));
         // What follows takes longer, and the process may be killed meanwhile: the sample must be safe first.
         self.output.flush();
         live.into_iter().for_each(|live| self.look_for_book(live));
         summary.into_iter().for_each(|record| self.record_replayed(record));
         analysis.into_iter().for_each(|analysis| self.record_replayed(Record::Analysis(Box::new(analysis))));
+        unread.into_iter().for_each(|unread| self.record_replayed(Record::Unread(Box::new(unread))));
+        if analysis_is_due {
+            self.utilisation().into_iter().for_each(|record| self.output.record(record));
+        }
         self.output.flush();
         if let Some(compaction) = self.output.compaction() {
             self.background.ask(Job::Compact(compaction));
@@ -122,6 +145,24 @@ impl Recording {
         self.look_for_book(live);
     }
 
+    /// Records a mark and the book of this instant; `survey` and `beyond` were read just before. The mark comes after those that the
+    /// program has added so far.
+    pub fn mark_with_book(&mut self, name: &str, survey: &Survey, beyond: &BeyondReadings) {
+        let now = self.clock.now_ns();
+        let slack_bytes = counts::slack_bytes();
+        let read = with_replay(|replay| (replay.take_records(slack_bytes), replay.live_bytes()));
+        let Some((before, live_bytes)) = read else { return };
+        self.write_new_scopes();
+        before.into_iter().for_each(|record| self.record_replayed(record));
+        self.record_replayed(Record::Mark(Mark { time_ns: now, name: name.to_owned(), live_bytes, snapshot: None }));
+        let book = book_keeper::book_now(survey, &mut self.clock);
+        let mark = |book: Book| {
+            let book = Book { beyond: beyond::lines(book.rss_bytes, beyond), ..book };
+            MarkBook { name: name.to_owned(), time_ns: self.clock.since_start(now), book }
+        };
+        book.map(mark).into_iter().for_each(|mark| self.output.record(Record::MarkBook(mark)));
+    }
+
     /// How long the recorder may sleep until the next look.
     pub fn sleep(&self) -> std::time::Duration {
         self.pace.sleep(!self.thresholds.is_empty() || self.books.is_urgent(self.clock.latest_ns()))
@@ -129,7 +170,13 @@ impl Recording {
 
     fn look_for_book(&mut self, live: u64) {
         let book = self.books.look(live, &mut self.clock, &self.background);
-        book.into_iter().for_each(|book| self.output.record(Record::Book(book)));
+        book.into_iter().for_each(|book| self.record_book(book));
+        self.beyond.ask(self.clock.latest_ns(), &self.background);
+    }
+
+    fn record_book(&mut self, book: Book) {
+        let book = self.beyond.complete(book, self.clock.latest_ns(), &self.background);
+        self.output.record(Record::Book(book));
     }
 
     /// Takes over what the background thread has finished.
@@ -142,7 +189,11 @@ impl Recording {
     fn take(&mut self, done: Done) {
         match done {
             Done::Survey(survey, spent_ns) => {
-                let book = self.books.surveyed(survey, spent_ns, live_bytes(), &mut self.clock);
+                let book = self.books.surveyed(*survey, spent_ns, live_bytes(), &mut self.clock);
+                book.into_iter().for_each(|book| self.record_book(book));
+            }
+            Done::Beyond(readings, spent_ns) => {
+                let book = self.beyond.read(*readings, spent_ns, self.clock.now_ns());
                 book.into_iter().for_each(|book| self.output.record(Record::Book(book)));
             }
             Done::Compact(compacted) => self.output.replace_log(compacted),
@@ -152,6 +203,18 @@ impl Recording {
     /// Records a record of the replay, after it has changed the clock's times in it to times since the session began.
     pub(super) fn record_replayed(&mut self, record: Record) {
         self.output.record(with_session_times(record, self.clock.start_ns()));
+    }
+
+    /// What was used of the processors so far, and energy where the session was asked for times. All scopes in it must
+    /// have been recorded.
+    fn utilisation(&mut self) -> Vec<Record> {
+        let process = self.probes.utilisation();
+        let Some(metering) = &self.metering else { return vec![Record::Utilisation(Box::new(process))] };
+        let mut times = metering.times(process);
+        // A scope may be new since this tick's scopes were recorded. (Energy is split on ticks only.)
+        let scopes = self.scopes;
+        times.scopes.retain(|row| (row.scope as usize) < scopes);
+        vec![Record::Utilisation(Box::new(times)), Record::Energy(Box::new(metering.energy()))]
     }
 
     /// Records the scopes that are new.
@@ -177,6 +240,7 @@ impl Recording {
         replayed.into_iter().for_each(|record| write(&mut self.output, record));
         let figures = self.probes.figures(rss_at_peak);
         write(&mut self.output, Record::OutsideFigures(figures));
+        self.utilisation().into_iter().for_each(|record| write(&mut self.output, record));
         let cost = closing::tracker_cost(self.output.losses());
         write(&mut self.output, Record::Tracker(cost));
         write(&mut self.output, Record::End { time_ns: self.clock.since_start(now_ns), ending });
@@ -185,12 +249,14 @@ impl Recording {
     /// Ends the recording: records what is left, and the last records. Returns the output, which the caller finishes.
     pub fn end(mut self, ending: Ending) -> Output {
         self.tick();
-        while self.books.awaits_first() {
+        while self.books.awaits_first() || self.beyond.awaits_first() {
             match self.background.wait() {
                 Some(done) => self.take(done),
                 None => break,
             }
         }
+        let last = self.beyond.read_at_end(self.clock.now_ns());
+        last.into_iter().for_each(|book| self.output.record(Record::Book(book)));
         let now = self.clock.now_ns();
         let Some(mut replay) = with_state(Option::take) else { return self.output };
         let counts = counts::by_scope();
@@ -217,6 +283,7 @@ struct News {
     fresh_peak: Option<(SessionPeak, alloc_timeline::Snapshot)>,
     summary: Vec<Record>,
     analysis: Option<alloc_timeline::Analysis>,
+    unread: Option<alloc_timeline::Unread>,
 }
 
 /// The records of a summary: own peaks and counts.

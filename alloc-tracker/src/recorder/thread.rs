@@ -13,7 +13,11 @@ use super::recording::Recording;
 use super::state::{drain, with_replay, with_state};
 use super::thresholds::Thresholds;
 use crate::ledger::{as_tracker_thread, publish, totals};
+use crate::probe::beyond::BeyondReadings;
+use crate::probe::survey::Survey;
 use crate::scope::Interned;
+use crate::settings::device_allocator;
+use crate::settings::times::Times;
 use crate::sys;
 
 /// A recording with the thread that runs it.
@@ -40,16 +44,28 @@ impl Shared {
 }
 
 impl Recorder {
-    /// Begins to record. `first` are the first records of the timeline.
+    /// Begins to record. `first` are the first records of the timeline; `times` says what is measured by scope.
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub fn start(output: Output, first: Vec<Record>, interval: Duration, thresholds: Thresholds) -> io::Result<Self> {
-        let mut recording = Recording::begin(output, first, thresholds)?;
+    pub fn start(
+        output: Output,
+        first: Vec<Record>,
+        interval: Duration,
+        thresholds: Thresholds,
+        times: Times,
+    ) -> io::Result<Self> {
+        let mut recording = Recording::begin(output, first, thresholds, times)?;
         let start_ns = recording.clock.start_ns();
         // The order matters. First the replay is ready, then threads publish to it, and then it gets the counts from
         // before, so that nothing is missed and nothing counts twice.
-        with_state(|replay| *replay = Some(Replay::new(start_ns, Interned)));
+        let mut replay = Replay::new(start_ns, Interned);
+        if let Some((name, text)) = device_allocator()
+            && let Err(problem) = replay.model_device(&text)
+        {
+            recording.output.lose(format!("{name}: {problem}"));
+        }
+        with_state(|state| *state = Some(replay));
         publish::begin(drain);
         let before = |scope: ScopeId| totals::of(scope).read();
         with_replay(|replay| replay.reconcile_at_start(before, start_ns));
@@ -75,12 +91,21 @@ impl Recorder {
         }
     }
 
+    /// Adds a mark with the book of this instant.
+    pub fn mark_with_book(&self, name: &str) {
+        // These readings take long, so the recorder's ticks do not wait for them.
+        let (survey, beyond) = (Survey::take(), BeyondReadings::take());
+        if let Some((recording, _)) = self.shared.work().as_mut() {
+            recording.mark_with_book(name, &survey, &beyond);
+        }
+    }
+
     /// Writes a dump beside the timeline; returns its path, and whether it was written. `None` when the session is
     /// over.
     pub fn dump(&self) -> Option<(PathBuf, io::Result<()>)> {
         let mut work = self.shared.work();
         let (recording, dumps) = work.as_mut()?;
-        dumps.dump("dump", recording)
+        dumps.dump("dump", None, recording)
     }
 
     /// Stops the thread and records what is left; returns the output, which the caller finishes.

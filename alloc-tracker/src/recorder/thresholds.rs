@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use alloc_replay::Extremes;
 
+use crate::probe::limits::Room;
+use crate::settings::LeastRoom;
+
 /// The peak that a program expects; see [`SessionBuilder::before_peak`](crate::SessionBuilder::before_peak).
 ///
 /// ```no_run
@@ -93,15 +96,19 @@ impl Callback {
 pub struct Thresholds {
     dumps: Vec<Threshold>,
     functions: Vec<(Expected, Threshold, Callback)>,
+    /// How little must be left until a limit of the process.
+    pub least_room: LeastRoom,
 }
 
-/// A threshold that was crossed, or a function whose peak was reached.
+/// A threshold that was crossed, a function whose peak was reached, or a limit that has come near.
 #[derive(Debug)]
 pub enum Due {
     /// The threshold of so many bytes.
     Threshold(u64),
     /// The function's number, the function, and its argument.
     Call(usize, Callback, Approach),
+    /// The limit that has come near.
+    NearLimit(Room),
 }
 
 /// A number of bytes that is crossed once, and again only after the live bytes have fallen by an eighth below it.

@@ -206,6 +206,21 @@ pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> Result<
     label::label(block, category, layer.unwrap_or_default().0)
 }
 
+/// Says that an operator that read the block at `block` ends on this thread, in the active scope. Told of all storages that
+/// operators read, the recorder finds those at the peak that nobody reads again. Does nothing without a session, and for
+/// a block that is not followed.
+/// The address must be that of a block's start or lie in no block.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// let weights = vec![0u8; 5000];
+/// hooks::read(weights.as_ptr());
+/// ```
+pub fn read(block: *const u8) {
+    label::read(block);
+}
+
 /// Whether this process is tracked: `false` with `ALLOC_TRACKER=off` in the environment.
 ///
 /// ```

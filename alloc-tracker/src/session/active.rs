@@ -80,6 +80,15 @@ pub fn fact(key: &str, value: Fact) {
     }
 }
 
+/// Adds a mark with the book of this instant; does nothing when no session is recording.
+pub fn mark_with_book(name: &str) {
+    as_tracker(|| {
+        if let Some((_, recorder)) = active().as_ref().filter(|(process, _)| is_own(*process)) {
+            recorder.mark_with_book(name);
+        }
+    });
+}
+
 /// Writes a copy of the timeline so far; returns its path.
 pub fn dump() -> Result<PathBuf, SessionError> {
     as_tracker(|| {

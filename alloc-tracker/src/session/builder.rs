@@ -13,7 +13,8 @@ use super::handle::Session;
 use crate::ledger::as_tracker;
 use crate::probe::interposition::interposition;
 use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Recorder, Thresholds};
-use crate::settings::{self, sampling};
+use crate::settings::times::{self, Times};
+use crate::settings::{self, LeastRoom, sampling};
 use crate::{backend, probe, sys};
 
 impl Session {
@@ -54,6 +55,7 @@ pub struct SessionBuilder {
     interval: Duration,
     facts: BTreeMap<String, Fact>,
     thresholds: Thresholds,
+    times: Times,
 }
 
 impl Default for SessionBuilder {
@@ -63,6 +65,7 @@ impl Default for SessionBuilder {
             interval: Duration::from_millis(10),
             facts: BTreeMap::new(),
             thresholds: Thresholds::default(),
+            times: Times::Off,
         }
     }
 }
@@ -103,6 +106,21 @@ impl SessionBuilder {
         self
     }
 
+    /// Sets how little must be left of what the process may have for the session to say so; the default is
+    /// [`LeastRoom::Usual`]. What it may have is the least of: the limit of its control group (of the group's ancestors
+    /// too), RLIMIT_AS, RLIMIT_DATA, and the machine's available memory and free swap. Then one line on stderr says what
+    /// is left, which layer, phase and operator hold most, and what grew most; and a dump is written, called
+    /// `NAME.near-limit-1.timeline.json`. The same is done again each time that half as much is left, at most five times
+    /// for each limit. The line is left out when stderr is closed or writing to it would have to wait.
+    ///
+    /// The environment variable `ALLOC_TRACKER_NEAR_LIMIT` goes before this setting: a size (`256MiB`), a share of the
+    /// limit (`10%`), or `off`. The limits are looked at on every tick while they are near, and at most once a second
+    /// while they are far.
+    pub fn near_limit(mut self, least: LeastRoom) -> Self {
+        self.thresholds.least_room = least;
+        self
+    }
+
     /// Calls `function` when the live bytes come near an expected peak. [`Expected::Bytes`] expects a number of bytes;
     /// the function is called again only after the live bytes have been more than an eighth below it.
     /// [`Expected::ShareOfLastStep`] expects a share of the last step's peak; the function is called at most once in a
@@ -119,6 +137,15 @@ impl SessionBuilder {
         function: impl FnMut(&Approach) -> PeakAction + Send + 'static,
     ) -> Self {
         self.thresholds.call_before(expected, Callback::new(function));
+        self
+    }
+
+    /// Measures how long each scope is active, its part of the processor time, and its part of the energy where the
+    /// machine has sensors for that. The environment variable `ALLOC_TRACKER_TIMES` (`on`, or `cpu` for
+    /// [`Times::WithThreadCpu`]) does the same; whichever asks for more counts. It is off by default, because each entry
+    /// into a scope then reads a clock, and so does its end: `docs/OVERHEAD.md` says what that costs.
+    pub fn times(mut self, times: Times) -> Self {
+        self.times = times;
         self
     }
 
@@ -148,8 +175,10 @@ impl SessionBuilder {
             let mut losses = Vec::from_iter(sampling::problem());
             let mut thresholds = self.thresholds.clone();
             settings::dump_thresholds(&mut losses).into_iter().for_each(|bytes| thresholds.dump_at(bytes));
+            thresholds.least_room = settings::least_room(&mut losses).unwrap_or(thresholds.least_room);
+            let times = times::asked(&mut losses).max(self.times);
             losses.into_iter().for_each(|loss| output.lose(loss));
-            Recorder::start(output, self.first_records(resolutions), self.interval, thresholds)
+            Recorder::start(output, self.first_records(resolutions), self.interval, thresholds, times)
                 .map_err(SessionError::Thread)
         })?;
         Ok(Session::new())

@@ -53,6 +53,20 @@ impl Session {
         mark(name, true);
     }
 
+    /// Adds a mark with a book: the account of the resident set at that instant, line by line, in the timeline's
+    /// `mark_books`. The call returns when all mappings have been walked, which takes some tens of milliseconds for a
+    /// gigabyte. The other threads run on; what they allocate or touch meanwhile can make the lines differ from the
+    /// resident set. Of each name, only the latest books are kept. A dump has such a book as well, of its own instant.
+    ///
+    /// ```no_run
+    /// # let session = alloc_tracker::Session::builder().start()?;
+    /// session.mark_with_book("weights loaded");
+    /// # Ok::<(), alloc_tracker::SessionError>(())
+    /// ```
+    pub fn mark_with_book(&self, name: &str) {
+        active::mark_with_book(name);
+    }
+
     /// Begins a step, which ends when the guard is dropped. The timeline has the peak of each step. Steps are numbered
     /// from 1.
     pub fn step(&self) -> StepGuard<'_> {

@@ -7,11 +7,19 @@
 //! | `ALLOC_TRACKER_BACKEND` | [`wants_system_backend`] |
 //! | `ALLOC_TRACKER_STACKS` | [`sampling`] |
 //! | `ALLOC_TRACKER_DUMP_AT` | [`dump_thresholds`], when a session starts |
+//! | `ALLOC_TRACKER_NEAR_LIMIT` | [`least_room`], when a session starts |
+//! | `ALLOC_TRACKER_TIMES`, `ALLOC_TRACKER_POWER_FILE` | [`times`], when a session starts |
+//! | `PYTORCH_ALLOC_CONF` | [`device_allocator`], when a session starts |
+mod device;
 mod environment;
 mod mode;
+mod near_limit;
 pub mod sampling;
 mod thresholds;
+pub mod times;
 
+pub use device::device_allocator;
 pub use environment::wants_system_backend;
 pub use mode::{Mode, exact, mode};
+pub use near_limit::{LeastRoom, least_room};
 pub use thresholds::dump_thresholds;

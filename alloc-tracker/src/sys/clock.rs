@@ -32,9 +32,10 @@ pub fn unix_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-fn read(clock: libc::clockid_t) -> u64 {
+/// The time that a clock of the system shows, in nanoseconds; 0 when there is no such clock.
+pub(super) fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec for the duration of the call; both clocks exist on every Linux.
+    // SAFETY: `time` is a valid timespec for the duration of the call; the clocks that callers name exist on every Linux.
     let status = unsafe { libc::clock_gettime(clock, &mut time) };
     if status != 0 {
         return 0;

@@ -24,6 +24,14 @@ impl Tag {
             Tag::Tiny(tiny) => tiny.scope,
         }
     }
+
+    /// The bytes that were asked for.
+    pub fn requested(&self) -> usize {
+        match *self {
+            Tag::Plain(_, requested) | Tag::Wide(_, requested, _) => requested,
+            Tag::Tiny(tiny) => tiny.requested,
+        }
+    }
 }
 
 /// The tag of the block that starts at `address`, and its entries; `None` when no tracked block starts there.

@@ -103,25 +103,6 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
         self.find(address, shift)
     }
 
-    /// The entries of the granules of 2^`shift` bytes in `start..end`: one slice for each mapped chunk, with the
-    /// address of its first granule.
-    pub fn entries(
-        &'static self,
-        start: usize,
-        end: usize,
-        shift: u32,
-    ) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
-        let long = BITS + shift;
-        (start >> long..=end.saturating_sub(1) >> long).filter_map(move |chunk| {
-            let from = start.max(chunk << long);
-            let to = end.min((chunk + 1) << long);
-            let entries = self.find(from, shift)?;
-            // SAFETY: `from` and `to` lie in this chunk, which has an entry for each of its granules and is never
-            // unmapped; entries are atomics, so that others may write to them meanwhile.
-            Some((from, unsafe { std::slice::from_raw_parts(entries, (to - from) >> shift) }))
-        })
-    }
-
     /// The addresses that the origins occupy.
     pub fn range(&self) -> (usize, usize) {
         let start = self.origins.as_ptr().addr();

@@ -211,23 +211,6 @@ pub fn store_plain(address: usize, scope: ScopeId, requested: usize, layer: u32)
     }
 }
 
-/// The entries of the page layer for the addresses `start..end`: one slice for each mapped chunk, with the address of
-/// its first entry. There is an entry for every [`LARGE_GRANULE`] bytes.
-pub fn entries(start: usize, end: usize) -> impl Iterator<Item = (usize, &'static [AtomicU16])> {
-    PAGES.entries(start, end, PAGE)
-}
-
-/// Bytes of heap for each entry that [`entries`] gives.
-pub const LARGE_GRANULE: usize = 1 << PAGE;
-
-/// Requested bytes of the large block whose tag `entries` begin with; `None` when they begin with none. Other threads
-/// may be changing the tag meanwhile: the answer is good enough for sums over the heap, but not for work on this one
-/// block.
-pub fn large(entries: &[AtomicU16]) -> Option<usize> {
-    let place = ShadowRef(entries.get(..5)?.as_ptr().cast_mut());
-    place.load_wide().map(|(_, requested, _)| requested)
-}
-
 /// The addresses that the tables of origins occupy.
 pub fn ranges() -> [(usize, usize); 3] {
     [EVEN.range(), ODD.range(), PAGES.range()]

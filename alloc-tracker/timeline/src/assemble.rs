@@ -7,20 +7,26 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, AtExit, Book, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Machine, Mark, OutsideFigure,
-    PeakRequested, Resolution, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Allocator, AtExit, Book, DevicePrediction, Ending, Energy, FORMAT_NAME, FORMAT_VERSION, HighWater, Machine, Mark,
+    MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Utilisation,
 };
 use crate::record::Record;
 use crate::samples::Samples;
 use crate::scope::Scope;
 use crate::stacks::Stacks;
+use crate::unread::Unread;
 
 /// The most steps that a timeline holds; when there are more, the earliest go.
 pub const MAX_STEPS: usize = 4096;
 /// How many marks of one name keep their table of owners; when there are more, the earliest lose theirs.
 pub const MAX_MARK_TABLES: usize = 4;
+/// How many books of marks of one name a timeline holds; when there are more, the earliest go.
+const MAX_MARK_BOOKS: usize = MAX_MARK_TABLES;
 /// The most marks that a timeline holds; when there are more, the earliest go.
 const MAX_MARKS: usize = 16 * 1024;
+/// The most instants near a limit that a timeline holds; when there are more, the earliest go.
+const MAX_NEAR_LIMITS: usize = 64;
 
 /// Makes a timeline of records: see [`Assembler::apply`] and [`Assembler::timeline`].
 #[derive(Clone, Debug, Default)]
@@ -43,10 +49,16 @@ pub struct Assembler {
     totals: Totals,
     at_exit: Snapshot,
     book: Option<Book>,
+    mark_books: Vec<MarkBook>,
+    near_limits: VecDeque<NearLimit>,
     lanes: Vec<OutsideFigure>,
     tracker: TrackerCost,
     analysis: Option<Analysis>,
+    unread: Option<Unread>,
+    device_predictions: Vec<DevicePrediction>,
     stacks: Option<Stacks>,
+    utilisation: Option<Utilisation>,
+    energy: Option<Energy>,
 }
 
 impl Assembler {
@@ -100,6 +112,14 @@ impl Assembler {
                 self.peak_requested = Some(peak);
             }
             Record::Book(book) => self.book = Some(book),
+            Record::MarkBook(book) => self.mark_book(book),
+            Record::NearLimit(near) => {
+                self.reach(near.time_ns);
+                self.near_limits.push_back(near);
+                if self.near_limits.len() > MAX_NEAR_LIMITS {
+                    self.near_limits.pop_front();
+                }
+            }
             Record::HighWaters(high_waters) => self.high_waters = high_waters,
             Record::Totals(totals) => self.totals = totals,
             Record::AtExit(snapshot) => self.at_exit = snapshot,
@@ -109,7 +129,11 @@ impl Assembler {
                 self.reach(analysis.time_ns);
                 self.analysis = Some(*analysis);
             }
+            Record::Unread(unread) => self.unread = Some(*unread),
+            Record::DevicePredictions(predictions) => self.device_predictions = predictions,
             Record::Stacks(stacks) => self.stacks = Some(*stacks),
+            Record::Utilisation(utilisation) => self.utilisation = Some(*utilisation),
+            Record::Energy(energy) => self.energy = Some(*energy),
             Record::End { time_ns, ending } => {
                 self.reach(time_ns);
                 self.ending = Some(ending);
@@ -132,16 +156,22 @@ impl Assembler {
             scopes: self.scopes,
             marks: self.marks.into(),
             steps: self.steps.into(),
+            unread: self.unread.filter(|unread| unread.is_of(self.peak.time_ns, self.peak.live_bytes)),
             peak: self.peak,
             peak_requested: self.peak_requested,
             high_waters: self.high_waters,
             totals: self.totals,
             at_exit: AtExit { snapshot: self.at_exit },
             book: self.book,
+            mark_books: self.mark_books,
+            near_limits: self.near_limits.into(),
             lanes: self.lanes,
             tracker: self.tracker,
             analysis: self.analysis,
+            device_predictions: self.device_predictions,
             stacks: self.stacks,
+            utilisation: self.utilisation,
+            energy: self.energy,
         }
     }
 
@@ -162,13 +192,21 @@ impl Assembler {
         records.push(Record::Peak(self.peak.clone()));
         records.extend(self.peak_requested.map(Record::PeakRequested));
         records.extend(self.book.iter().cloned().map(Record::Book));
+        records.extend(self.mark_books.iter().cloned().map(Record::MarkBook));
+        records.extend(self.near_limits.iter().cloned().map(Record::NearLimit));
         records.push(Record::HighWaters(self.high_waters.clone()));
         records.push(Record::Totals(self.totals.clone()));
         records.push(Record::AtExit(self.at_exit.clone()));
         records.push(Record::OutsideFigures(self.lanes.clone()));
         records.push(Record::Tracker(self.tracker.clone()));
         records.extend(self.analysis.iter().cloned().map(|analysis| Record::Analysis(Box::new(analysis))));
+        records.extend(self.unread.iter().cloned().map(|unread| Record::Unread(Box::new(unread))));
+        if !self.device_predictions.is_empty() {
+            records.push(Record::DevicePredictions(self.device_predictions.clone()));
+        }
         records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
+        records.extend(self.utilisation.iter().cloned().map(|utilisation| Record::Utilisation(Box::new(utilisation))));
+        records.extend(self.energy.iter().cloned().map(|energy| Record::Energy(Box::new(energy))));
         records.extend(self.ending.map(|ending| Record::End { time_ns: self.duration_ns, ending }));
         records
     }
@@ -176,6 +214,16 @@ impl Assembler {
     /// The session has lasted until `time_ns` at least.
     fn reach(&mut self, time_ns: u64) {
         self.duration_ns = self.duration_ns.max(time_ns);
+    }
+
+    fn mark_book(&mut self, book: MarkBook) {
+        let same = |kept: &MarkBook| kept.name == book.name;
+        if self.mark_books.iter().filter(|&kept| same(kept)).count() >= MAX_MARK_BOOKS
+            && let Some(oldest) = self.mark_books.iter().position(same)
+        {
+            self.mark_books.remove(oldest);
+        }
+        self.mark_books.push(book);
     }
 
     fn mark(&mut self, mark: Mark) {

@@ -2,9 +2,10 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::{Analysis, Bucket, Flow, Sums};
-use crate::file::{Book, Series, Snapshot, Timeline};
+use crate::file::{Book, BookLine, Energy, Series, Snapshot, Timeline};
 use crate::scope::Dimension;
 use crate::stacks::Stacks;
+use crate::unread::Unread;
 
 /// The first contradiction among the numbers of a timeline, in words; `None` when there is none.
 pub fn contradiction(timeline: &Timeline) -> Option<String> {
@@ -12,11 +13,19 @@ pub fn contradiction(timeline: &Timeline) -> Option<String> {
     let exit = &timeline.at_exit.snapshot;
     let marks = timeline.marks.iter().filter_map(|mark| Some((mark.name.as_str(), mark.snapshot.as_ref()?)));
     let mut tables = [("peak", &timeline.peak), ("at_exit", exit)].into_iter().chain(marks);
+    let marks = timeline.mark_books.iter().map(|mark| (mark.name.as_str(), &mark.book));
+    let mut books = timeline.book.iter().map(|book| ("book", book)).chain(marks);
     in_series(&timeline.series)
         .or_else(|| tables.find_map(|(name, table)| in_table(name, table, scopes)))
         .or_else(|| in_analysis(timeline.analysis.as_ref()?, scopes))
         .or_else(|| in_stacks(timeline.stacks.as_ref()?, scopes))
-        .or_else(|| in_book(timeline.book.as_ref()?))
+        .or_else(|| in_unread(timeline.unread.as_ref()?, &timeline.peak, scopes))
+        .or_else(|| books.find_map(|(name, book)| in_book(name, book)))
+        .or_else(|| {
+            let lost = timeline.utilisation.as_ref()?.scopes.iter().find(|row| row.scope as usize >= scopes)?;
+            Some(format!("\"utilisation\" names scope {}, which does not exist", lost.scope))
+        })
+        .or_else(|| in_energy(timeline.energy.as_ref()?, scopes))
 }
 
 fn in_series(series: &Series) -> Option<String> {
@@ -78,6 +87,21 @@ fn in_analysis(analysis: &Analysis, scopes: usize) -> Option<String> {
     })
 }
 
+fn in_unread(unread: &Unread, peak: &Snapshot, scopes: usize) -> Option<String> {
+    if !unread.is_of(peak.time_ns, peak.live_bytes) {
+        return Some("\"unread\" is not of the instant of \"peak\"".to_owned());
+    }
+    let parts = [&unread.read_later, &unread.workspace, &unread.unread].map(|sums| sums.usable_bytes);
+    if saturating_sum(parts.into_iter().chain([unread.unknown_bytes])) != unread.live_bytes {
+        return Some(format!("the parts of \"unread\" do not sum to its live_bytes, {}", unread.live_bytes));
+    }
+    if unread.rows.iter().map(|row| row.sums).sum::<Sums>() != unread.unread {
+        return Some("the rows of \"unread\" do not sum to what it says is unread".to_owned());
+    }
+    let lost = unread.scopes().find(|&scope| scope as usize >= scopes)?;
+    Some(format!("a row of \"unread\" names scope {lost}, which does not exist"))
+}
+
 fn in_stacks(stacks: &Stacks, scopes: usize) -> Option<String> {
     for site in &stacks.sites {
         if site.scope as usize >= scopes {
@@ -113,10 +137,52 @@ fn in_columns<'a>(
     wrong.then(|| format!("the columns of {name} do not sum to its live_bytes"))
 }
 
-fn in_book(book: &Book) -> Option<String> {
+fn in_energy(energy: &Energy, scopes: usize) -> Option<String> {
+    if let Some(lost) = energy.scopes.iter().find(|row| row.scope as usize >= scopes) {
+        return Some(format!("\"energy\" names scope {}, which does not exist", lost.scope));
+    }
+    if energy.scopes.iter().any(|row| row.by_meter_uj.len() != energy.meters.len()) {
+        return Some(format!("a scope of \"energy\" has not one figure for each of {} meters", energy.meters.len()));
+    }
+    energy.meters.iter().enumerate().find_map(|(index, meter)| {
+        let sum = saturating_sum(energy.scopes.iter().map(|row| row.by_meter_uj[index]));
+        (sum != meter.energy_uj.unwrap_or(0))
+            .then(|| format!("the scopes of \"energy\" do not sum to what {} measured", meter.name))
+    })
+}
+
+fn in_book(name: &str, book: &Book) -> Option<String> {
     let sum: i128 = book.lines.iter().map(|line| i128::from(line.bytes)).sum();
-    let wrong = sum != i128::from(book.rss_bytes);
-    wrong.then(|| format!("the lines of \"book\" sum to {sum}, not to its rss_bytes, {}", book.rss_bytes))
+    if sum != i128::from(book.rss_bytes) {
+        return Some(format!("the lines of \"{name}\" sum to {sum}, not to its rss_bytes, {}", book.rss_bytes));
+    }
+    let parts = |line: &BookLine| line.parts.iter().map(|part| i128::from(part.bytes)).sum::<i128>();
+    let wrong = book.lines.iter().find(|line| !line.parts.is_empty() && parts(line) != i128::from(line.bytes));
+    if let Some(line) = wrong {
+        return Some(format!("the parts of \"{}\" in \"{name}\" do not sum to its {} bytes", line.name, line.bytes));
+    }
+    in_beyond(name, book)
+}
+
+/// Whether each known total is the one before plus the steps between them, wherever these are all known. A total right
+/// behind another has no steps: it begins an account of its own.
+fn in_beyond(name: &str, book: &Book) -> Option<String> {
+    let mut reached: Option<i128> = None;
+    let mut begins = true;
+    for line in &book.beyond {
+        let bytes = line.bytes.map(i128::from);
+        if !line.total {
+            reached = reached.zip(bytes).map(|(sum, step)| sum + step);
+            begins = false;
+            continue;
+        }
+        if !begins && reached.zip(bytes).is_some_and(|(sum, total)| sum != total) {
+            return Some(format!("the lines before \"{}\" in \"{name}\" do not sum to it", line.name));
+        }
+        reached = bytes;
+        begins = true;
+    }
+    None
 }
 
 /// A sum that stays at the largest number where a damaged file would have it overflow.

@@ -43,6 +43,8 @@ pub mod size;
 mod analysis;
 mod stacks;
 
+mod unread;
+
 mod file;
 
 mod contradiction;
@@ -61,8 +63,10 @@ pub use analysis::{
 };
 pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_STEPS};
 pub use file::{
-    Allocator, AtExit, Book, BookLine, Door, Ending, FORMAT_NAME, FORMAT_VERSION, HighWater, Machine, Mark,
-    OutsideFigure, PeakRequested, Resolution, ScopeTotals, Series, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, CoreUsage, DevicePrediction, Door, Ending, Energy,
+    EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit,
+    OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTotals, Series, Snapshot,
+    Step, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
 };
 pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};
@@ -70,3 +74,4 @@ pub use samples::MAX_SAMPLES;
 pub use scope::{Category, Dimension, NONE, Row, Scope, split_by};
 pub use stacks::{Call, SampleCounts, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
 pub use store::{dump_path, encode, store};
+pub use unread::{Unread, UnreadRow};

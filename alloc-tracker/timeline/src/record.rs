@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, Book, Ending, HighWater, Machine, Mark, OutsideFigure, PeakRequested, Resolution, Snapshot, Step,
-    Totals, TrackerCost,
+    Allocator, Book, DevicePrediction, Ending, Energy, HighWater, Machine, Mark, MarkBook, NearLimit, OutsideFigure,
+    PeakRequested, Resolution, Snapshot, Step, Totals, TrackerCost, Utilisation,
 };
 use crate::scope::{Category, Scope};
 use crate::stacks::Stacks;
+use crate::unread::Unread;
 
 /// One part of a timeline, and one line of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,10 @@ pub enum Record {
     PeakRequested(PeakRequested),
     /// A new book of the resident set; replaces the one before.
     Book(Book),
+    /// The book of a mark.
+    MarkBook(MarkBook),
+    /// The process came near what it may have.
+    NearLimit(NearLimit),
     /// The peaks of phases, layers and operators; replaces those before.
     HighWaters(Vec<HighWater>),
     /// Counts so far; replaces those before.
@@ -67,8 +72,16 @@ pub enum Record {
     Tracker(TrackerCost),
     /// What became of the blocks so far; replaces the one before.
     Analysis(Box<Analysis>),
+    /// Which of the bytes at the peak nobody read again so far; replaces the one before.
+    Unread(Box<Unread>),
+    /// What the tensors so far would have taken on a device; replaces those before.
+    DevicePredictions(Vec<DevicePrediction>),
     /// Sampled stacks; replaces the one before. The first of a run only says that there will be some, and the last has them.
     Stacks(Box<Stacks>),
+    /// What was used of the processors so far; replaces the one before.
+    Utilisation(Box<Utilisation>),
+    /// Energy so far; replaces the one before.
+    Energy(Box<Energy>),
     /// The end, and the last line of a log that was ended in order.
     End {
         /// When, since the session began.

@@ -5,16 +5,23 @@ use std::path::{Path, PathBuf};
 
 use alloc_timeline::Timeline;
 
-/// What was written of `full::records()`: by the first recorders, since there is an analysis, and since there is a peak of
-/// the requested bytes, and requested bytes of steps and own peaks, and since there are stacks. None is a version of its own, because a reader that
+/// What was written of `full::records()`: by the first recorders, since there is an analysis, since there is a peak of the
+/// requested bytes, and requested bytes of steps and own peaks, since there are stacks, since books have parts, since it
+/// is known what nobody reads again, since limits are watched, since there are processors and energy, and since a
+/// device's memory is modelled. None is a version of its own, because a reader that
 /// does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
 /// changed, and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 4] {
+fn shipped() -> [(&'static str, Timeline); 9] {
     [
         ("v1.timeline.json", full::first_timeline()),
         ("v1-analysis.timeline.json", full::second_timeline()),
         ("v1-requested.timeline.json", full::third_timeline()),
-        ("v1-stacks.timeline.json", full::timeline()),
+        ("v1-stacks.timeline.json", full::fourth_timeline()),
+        ("v1-books.timeline.json", full::fifth_timeline()),
+        ("v1-unread.timeline.json", full::sixth_timeline()),
+        ("v1-near-limit.timeline.json", full::seventh_timeline()),
+        ("v1-power.timeline.json", full::eighth_timeline()),
+        ("v1-device.timeline.json", full::timeline()),
     ]
 }
 

@@ -4,8 +4,8 @@ mod full;
 use std::path::Path;
 
 use alloc_timeline::{
-    Assembler, Book, BookLine, Category, LoadError, Mark, Record, Row, Sample, Scope, Snapshot, Timeline, encode, load,
-    parse, store,
+    Assembler, BeyondLine, Book, BookLine, Category, LoadError, Mark, Record, Row, Sample, Scope, Snapshot, Timeline,
+    encode, load, parse, store,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,6 +18,17 @@ fn text(timeline: &Timeline) -> Vec<u8> {
 
 fn error(bytes: &[u8]) -> LoadError {
     parse(bytes, Path::new("x.timeline.json")).unwrap_err()
+}
+
+/// A recorder that is killed has written a higher peak, perhaps, than the one whose reads it wrote.
+#[test]
+fn reads_of_an_earlier_peak_are_left_out() {
+    let mut assembler = Assembler::new();
+    full::records().into_iter().for_each(|record| assembler.apply(record));
+    assert!(assembler.clone().timeline().unread.is_some());
+    let peak = Snapshot { time_ns: 10, ..full::timeline().peak };
+    assembler.apply(Record::Peak(peak));
+    assert_eq!(assembler.timeline().unread, None);
 }
 
 /// The full timeline with one value changed.
@@ -130,19 +141,32 @@ fn numbers_that_contradict_each_other_are_damage() {
         (changed("/series/live_bytes", json!([])), "columns"),
         (changed("/series/probes/rss", json!([1, 2])), "columns"),
         (changed("/book/rss_bytes", json!(1)), "book"),
+        (changed("/book/beyond/1/bytes", json!(1)), "the lines before \"PSS\" in \"book\" do not sum to it"),
         (changed("/analysis/flows/0/usable_bytes", json!(1)), "\"flows\" and \"histograms\""),
         (changed("/analysis/histograms/1/held/blocks", json!(2)), "the sizes of \"runtime\""),
         (changed("/analysis/figures/0/process_by_phase/forward", json!(1)), "\"figures\" of forward, *"),
         (changed("/analysis/growth/other_bytes/1", json!(65)), "do not sum"),
         (changed("/analysis/growth/steps", json!([1])), "differ in length from its 1 steps"),
         (changed("/analysis/growth/owners/0/scope", json!(9)), "names scope 9"),
+        (changed("/unread/live_bytes", json!(191)), "not of the instant of \"peak\""),
+        (changed("/unread/unknown_bytes", json!(21)), "parts of \"unread\""),
+        (changed("/unread/rows/0/blocks", json!(3)), "rows of \"unread\""),
+        (changed("/unread/rows/0/freed_in", json!(9)), "names scope 9"),
+        (changed("/utilisation/scopes/1/scope", json!(9)), "\"utilisation\" names scope 9"),
+        (changed("/energy/scopes/1/scope", json!(9)), "\"energy\" names scope 9"),
+        (changed("/energy/scopes/1/by_meter_uj", json!([16])), "one figure for each of 2 meters"),
+        (changed("/energy/scopes/1/by_meter_uj/0", json!(17)), "do not sum to what package-0 measured"),
         (changed("/peak", json!(null)), "invalid type"),
     ] {
         let error = error(&bytes);
         assert!(matches!(&error, LoadError::Damaged { .. }), "{error:?}");
         assert!(error.to_string().contains(said), "{error}");
     }
+    // A total right behind another begins an account of its own: nothing has to sum to it.
     let mut timeline = full::timeline();
+    let swap = BeyondLine { name: "swap".into(), bytes: Some(7), total: true, source: String::new() };
+    timeline.book.as_mut().unwrap().beyond.push(swap);
+    assert!(parse(&text(&timeline), Path::new("x")).is_ok());
     let series = &mut timeline.series;
     for column in [&mut series.live_bytes, &mut series.requested_bytes, &mut series.high_bytes] {
         column.push(0);
@@ -210,8 +234,8 @@ proptest! {
         assembler.apply(Record::Mark(Mark { time_ns: 1, name: "m".into(), live_bytes, snapshot: Some(marked) }));
         let sum: i64 = lines.iter().map(|line| line.1).sum();
         if let Ok(rss_bytes) = u64::try_from(sum) {
-            let lines = lines.into_iter().map(|(name, bytes)| BookLine { name, bytes }).collect();
-            assembler.apply(Record::Book(Book { time_ns: 1, live_bytes: 1, rss_bytes, lines }));
+            let lines = lines.into_iter().map(|(name, bytes)| BookLine { name, bytes, ..BookLine::default() }).collect();
+            assembler.apply(Record::Book(Book { time_ns: 1, live_bytes: 1, rss_bytes, lines, beyond: Vec::new() }));
         }
         let timeline = assembler.timeline();
         prop_assert_eq!(parse(&text(&timeline), Path::new("x")).unwrap(), timeline);

@@ -18,7 +18,7 @@
 #include <memory>
 
 extern "C" {
-// Of src/events.rs. `inputs` are the addresses of the storages that the operator reads, none of them 0; `variable` that of
+// Of src/events.rs. `inputs` are the addresses of the storages that the operator takes, none of them 0; `variable` that of
 // the parameter of an AccumulateGrad node, `gradient` that of the gradient that it leaves, 0 for all other operators.
 void alloc_torch_op_start(
     bool backward,
@@ -35,7 +35,8 @@ void alloc_torch_expect_storage(bool expected);
 
 namespace {
 
-constexpr size_t kMaxInputs = 64;
+// Tensors beyond these are not told of.
+constexpr size_t kMaxInputs = 512;
 
 // The address of the block that a tensor's elements lie in; 0 when the tensor has none.
 uintptr_t storage_of(const at::Tensor& tensor) {
@@ -55,9 +56,9 @@ void collect(const at::Tensor& tensor, uintptr_t* inputs, size_t& count) {
 void collect(const c10::IValue& value, uintptr_t* inputs, size_t& count) {
   if (value.isTensor()) {
     collect(value.toTensor(), inputs, count);
-  } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      collect(tensor, inputs, count);
+  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+    for (const c10::IValue& element : value.toListRef()) {
+      collect(element, inputs, count);
     }
   }
 }
@@ -123,20 +124,25 @@ struct StorageAnnouncer final : c10::Allocator {
   c10::Allocator* inner_;
 };
 
-at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;
+at::CallbackHandle forward_callback = at::INVALID_CALLBACK_HANDLE;
+at::CallbackHandle backward_callback = at::INVALID_CALLBACK_HANDLE;
 
 }  // namespace
 
 extern "C" {
 
-// Watches operators from now on; with inputs, tells the storages that each reads as well.
+// Watches operators from now on; with inputs, tells the storages that each takes as well. Nodes of the backward pass tell
+// none: what they read is read by the operators that they call.
 void alloc_torch_watch_ops(bool with_inputs) {
-  if (callback != at::INVALID_CALLBACK_HANDLE) {
-    at::removeCallback(callback);
+  if (forward_callback != at::INVALID_CALLBACK_HANDLE) {
+    at::removeCallback(forward_callback);
   }
-  callback = at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end)
-                                       .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION})
-                                       .needsInputs(with_inputs));
+  forward_callback = at::addGlobalCallback(
+      at::RecordFunctionCallback(on_start, on_end).scopes({at::RecordScope::FUNCTION}).needsInputs(with_inputs));
+  if (backward_callback == at::INVALID_CALLBACK_HANDLE) {
+    backward_callback = at::addGlobalCallback(
+        at::RecordFunctionCallback(on_start, on_end).scopes({at::RecordScope::BACKWARD_FUNCTION}));
+  }
 }
 
 // Watches CPU storages from now on.

@@ -62,8 +62,21 @@ pub fn install() -> Result<(), InstallError> {
     static HOOKS: Once = Once::new();
     HOOKS.call_once(|| {
         ATTRIBUTION.prepare();
-        shim::watch_operators(false);
+        shim::watch_operators(true);
         shim::watch_storages();
     });
     Ok(())
+}
+
+/// Whether operators tell which storages they read, as they do from [`install`] on. Without that the timeline cannot say
+/// what of the peak nobody reads again, and libtorch does not wrap each operator's arguments for us. Programs whose layers
+/// are named by parameters ([`name_layers`](crate::name_layers)) need it.
+///
+/// ```no_run
+/// alloc_torch::install()?;
+/// alloc_torch::watch_reads(false);
+/// # Ok::<(), alloc_torch::InstallError>(())
+/// ```
+pub fn watch_reads(on: bool) {
+    shim::watch_operators(on);
 }

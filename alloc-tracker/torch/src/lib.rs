@@ -49,6 +49,6 @@ mod install;
 mod variables;
 
 pub use alloc_tracker::hooks::LabelError;
-pub use install::{InstallError, install};
+pub use install::{InstallError, install, watch_reads};
 pub use module::{Layer, layer};
 pub use variables::{label, label_variables, name_layers};

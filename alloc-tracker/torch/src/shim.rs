@@ -10,7 +10,7 @@ unsafe extern "C" {
     fn alloc_torch_storage(tensor: *const c_void) -> usize;
 }
 
-/// Watches operators from now on; with inputs, each tells which storages it reads.
+/// Watches operators from now on; with inputs, each tells which storages it takes.
 pub fn watch_operators(with_inputs: bool) {
     // SAFETY: it only registers callbacks that stay valid for the process's life.
     unsafe { alloc_torch_watch_ops(with_inputs) };

@@ -16,9 +16,13 @@ pub mod plan;
 pub mod minimum;
 pub mod report;
 
+mod clock;
 mod weights;
 
 mod network;
 
+mod chained;
+
+pub use self::chained::forward as forward_chained;
 pub use self::name::ModelName;
-pub use self::network::Network;
+pub use self::network::{Forward, Network};

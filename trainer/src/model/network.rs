@@ -3,9 +3,12 @@
 //! A map (the output of a stage) must be freed as soon as no later stage needs it. A Rust temporary lives to the end of
 //! its whole statement, so one chained expression would keep every map of the network. Here each stage replaces the one
 //! handle of its branch.
+use std::time::Duration;
+
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
+use super::clock::StageClock;
 use super::stage::{Branch, Op, Stage, Window};
 use super::weights::{BatchNorm, Weights};
 
@@ -14,25 +17,37 @@ const EPSILON: f64 = 1e-5;
 /// Share of the new batch in the running statistics; torchvision's value.
 const MOMENTUM: f64 = 0.1;
 
+/// A way to run the forward pass: [`Network::forward`], or another with the same result.
+pub type Forward = fn(&mut Network, &Tensor, bool) -> Result<Tensor>;
+
 /// A network on the CPU, in fp32.
 #[derive(Debug)]
 pub struct Network {
     store: nn::VarStore,
     layers: Vec<(Stage, Weights)>,
+    init: StageClock,
+    forward: StageClock,
 }
 
 impl Network {
-    /// Gives every stage its variables, drawn from libtorch's generator; each is made in its layer's scope.
-    pub fn init(stages: Vec<Stage>) -> Result<Network> {
+    /// Gives every stage its variables, drawn from libtorch's generator; each is made in its layer's scope. With `timed`,
+    /// each stage's time is taken, here and in the forward passes.
+    pub fn init(stages: Vec<Stage>, timed: bool) -> Result<Network> {
+        let (mut init, forward) = (StageClock::new(timed, stages.len()), StageClock::new(timed, stages.len()));
         let store = nn::VarStore::new(Device::Cpu);
         let root = store.root();
         let mut layers = Vec::with_capacity(stages.len());
-        for stage in stages {
+        for (index, stage) in stages.into_iter().enumerate() {
             let _layer = layer!(&stage.name);
-            let weights = Weights::init(&root, &stage)?;
+            let weights = {
+                init.begin();
+                let weights = Weights::init(&root, &stage)?;
+                init.end(index);
+                weights
+            };
             layers.push((stage, weights));
         }
-        Ok(Network { store, layers })
+        Ok(Network { store, layers, init, forward })
     }
 
     /// All variables, by the names that PyTorch gives them.
@@ -40,13 +55,19 @@ impl Network {
         &self.store
     }
 
+    /// The stages with their weights, in their order.
+    pub(super) fn layers(&self) -> &[(Stage, Weights)] {
+        &self.layers
+    }
+
     /// Images [N, 3, H, W] to logits [N, classes]. With `train`, batch norm uses the batch's statistics and updates
     /// its running ones; without, it uses the running ones.
-    pub fn forward(&self, images: &Tensor, train: bool) -> Result<Tensor> {
+    pub fn forward(&mut self, images: &Tensor, train: bool) -> Result<Tensor> {
         let mut main = images.shallow_clone();
         let mut shortcut = None;
-        for (stage, weights) in &self.layers {
+        for (index, (stage, weights)) in self.layers.iter().enumerate() {
             let _layer = layer!(&stage.name);
+            self.forward.begin();
             match (stage.op, stage.branch) {
                 (Op::Fork, _) => shortcut = Some(main.shallow_clone()),
                 (Op::Join, _) => {
@@ -61,13 +82,21 @@ impl Network {
                     }
                 }
             }
+            self.forward.end(index);
         }
         Ok(main)
+    }
+
+    /// Each stage's name, the time that its weights took, and its time in all forward passes so far; none when the
+    /// network is not timed.
+    pub fn times(&self) -> impl Iterator<Item = (&str, Duration, Duration)> {
+        let times = self.init.times().zip(self.forward.times());
+        self.layers.iter().zip(times).map(|((stage, _), (init, forward))| (stage.name.as_str(), init, forward))
     }
 }
 
 /// One stage on one branch; the map it read is dropped on return.
-fn run_stage(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> Result<Tensor> {
+pub(super) fn run_stage(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> Result<Tensor> {
     match (stage.op, weights) {
         (Op::Conv(conv), Weights::Conv(weight)) => {
             let Window { kernel: _, stride, padding } = conv.window;
@@ -95,14 +124,14 @@ fn run_stage(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::model::name::ModelName;
     use std::sync::{Mutex, PoisonError};
     use tch::Kind;
 
     /// libtorch's generator is one for the process, and tests run side by side.
-    static GENERATOR: Mutex<()> = Mutex::new(());
+    pub(in crate::model) static GENERATOR: Mutex<()> = Mutex::new(());
 
     fn elements(tensors: &[Tensor]) -> u64 {
         tensors.iter().map(|tensor| tensor.numel() as u64).sum()
@@ -115,7 +144,7 @@ mod tests {
         for model in ModelName::ALL {
             let stages = model.stages(1000);
             let planned: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
-            let network = Network::init(stages).expect("initialises");
+            let network = Network::init(stages, false).expect("initialises");
             assert_eq!(elements(&network.store().trainable_variables()), planned, "{model}");
             let names = network.store().variables();
             assert!(names.contains_key("fc.bias"), "PyTorch's names");
@@ -127,7 +156,7 @@ mod tests {
     fn shape_of_the_logits() {
         let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
         for model in ModelName::ALL {
-            let network = Network::init(model.stages(10)).expect("initialises");
+            let mut network = Network::init(model.stages(10), false).expect("initialises");
             for (batch, side) in [(2, 64), (3, 97), (1, 1)] {
                 let images = Tensor::zeros([batch, 3, side, side], (Kind::Float, Device::Cpu));
                 let logits = tch::no_grad(|| network.forward(&images, false)).expect("runs");
@@ -142,7 +171,7 @@ mod tests {
         let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
         let first_weight = |seed| {
             tch::manual_seed(seed);
-            let network = Network::init(ModelName::MobileNetV1.stages(10)).expect("initialises");
+            let network = Network::init(ModelName::MobileNetV1.stages(10), false).expect("initialises");
             network.store().variables()["model.0.0.weight"].shallow_clone()
         };
         assert_eq!(first_weight(1), first_weight(1));

@@ -94,6 +94,12 @@ pub fn saved_for_backward(stages: &[Stage], batch: u64, side: u64) -> Result<BTr
     Ok(by_layer)
 }
 
+/// Bytes that each further image adds: its input and label, and what is saved of it for backward.
+pub fn bytes_an_image(stages: &[Stage], side: u64) -> Result<u64, Misfit> {
+    let saved = |batch| Ok(saved_for_backward(stages, batch, side)?.values().sum::<u64>());
+    Ok(saved(2)? - saved(1)? + image_bytes(1, side) + I64)
+}
+
 /// One stage on one branch: which storage it leaves there, `out` being its shape.
 fn walk_stage(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
     let name = stage.name.as_str();
@@ -184,6 +190,15 @@ mod tests {
         let mobilenet = per_image(ModelName::MobileNetV1, 224);
         assert_eq!(mobilenet, (5_042_688 + 5_042_688) * 4 + 1024 * 4 + 1000 * 4);
         assert_eq!(mib(mobilenet), "38.480");
+    }
+
+    /// The map of 3 x 224 x 224 in f32, the label in i64, and what the backward pass needs.
+    #[test]
+    fn a_further_image_adds_its_input_and_its_maps() {
+        for model in ModelName::ALL {
+            let adds = bytes_an_image(&model.stages(1000), 224).expect("224 fits");
+            assert_eq!(adds, per_image(model, 224) + 3 * 224 * 224 * 4 + 8, "{model}");
+        }
     }
 
     /// What does not grow with the batch: mean and 1/deviation of every batch norm, the loss, its total weight.

@@ -29,7 +29,7 @@ use self::step::Step;
 use self::train::Training;
 use self::turns::StepClocks;
 use crate::data::{Batches, Dataset, Split};
-use crate::model::Network;
+use crate::model::{Forward, Network, forward_chained};
 use crate::settings::{Mode, Settings};
 use crate::{console, exit_code, interrupt};
 
@@ -48,6 +48,7 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     // The hooks come before libtorch's first tensor, or its storage would stay unknown.
     if settings.out.is_some() {
         alloc_torch::install().context("libtorch cannot be watched; run without tracking with --track off")?;
+        alloc_torch::watch_reads(settings.reads);
     }
     tch::set_num_threads(settings.threads as i32);
     let mut batches = {
@@ -72,7 +73,10 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         ));
     }
     if settings.json_times {
-        console::print_result(&json!({ "step_ns": results.step_ns, "loss": results.loss }).to_string())?;
+        let object = json!({
+            "step_ns": results.step_ns, "loss": results.loss, "peak_rss_bytes": peak_rss_bytes(),
+        });
+        console::print_result(&object.to_string())?;
     }
     if results.interrupted {
         let done = results.step_ns.len();
@@ -85,17 +89,27 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Most bytes that were ever resident, by the kernel's own account of this program. `getrusage` would not do: a process
+/// inherits its figure from whoever started it.
+fn peak_rss_bytes() -> Option<u64> {
+    let kib = procfs::process::Process::myself().ok()?.status().ok()?.vmhwm?;
+    Some(kib << 10)
+}
+
 /// The network, its weights drawn from the seed, and what the mode adds to it.
 fn init(settings: &Settings, recording: &Recording) -> Result<Box<dyn Step>> {
     let _phase = phase!("init");
     tch::manual_seed(settings.seed as i64);
-    let network = Network::init(settings.model.stages(settings.classes)).during("making the network")?;
+    let network =
+        Network::init(settings.model.stages(settings.classes), settings.layer_times).during("making the network")?;
     if recording.is_on() {
         alloc_torch::label_variables(network.store());
     }
+    let forward: Forward = if settings.chained { forward_chained } else { Network::forward };
+    recording.layers(&network);
     Ok(match settings.sgd {
-        Some(sgd) => Box::new(Training::new(network, sgd)?),
-        None => Box::new(Inference::new(network)),
+        Some(sgd) => Box::new(Training::new(network, forward, sgd)?),
+        None => Box::new(Inference::new(network, forward)),
     })
 }
 
@@ -122,6 +136,7 @@ fn steps(
         let loss = work.step(batches, recording).with_context(|| format!("step {step}"))?;
         let took = began.elapsed();
         recording.end_step();
+        recording.layers(work.network());
         results.step_ns.push(took.as_nanos() as u64);
         results.loss.extend(loss);
         if settings.take_turns {

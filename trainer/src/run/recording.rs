@@ -5,6 +5,7 @@ use alloc_tracker::Session;
 use anyhow::{Context, Result};
 
 use crate::console;
+use crate::model::Network;
 use crate::settings::Settings;
 
 /// A session, or none when tracking is off.
@@ -27,6 +28,9 @@ impl Recording {
             .fact("classes", settings.classes)
             .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>())
             .fact("data", settings.data.display().to_string());
+        if settings.chained {
+            builder = builder.fact("chained", true);
+        }
         if let Some(sgd) = settings.sgd {
             builder = builder.fact("optimizer", "sgd").fact("lr", sgd.lr).fact("momentum", sgd.momentum);
         }
@@ -50,6 +54,24 @@ impl Recording {
     pub(super) fn end_step(&self) {
         if let Some(session) = &self.0 {
             session.end_step();
+        }
+    }
+
+    /// Writes down the times of the layers so far, if they are taken: their names, and nanoseconds in the same order.
+    pub(super) fn layers(&self, network: &Network) {
+        let Some(session) = &self.0 else { return };
+        let (mut names, mut init, mut forward) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, weights, passes) in network.times() {
+            names.push(name);
+            init.push(weights.as_nanos() as u64);
+            forward.push(passes.as_nanos() as u64);
+        }
+        if !names.is_empty() {
+            session.fact("layers", names);
+            session.fact("layer_init_ns", init);
+            if forward.iter().any(|&time| time > 0) {
+                session.fact("layer_forward_ns", forward);
+            }
         }
     }
 

@@ -21,8 +21,8 @@ use super::error::During;
 use super::recording::Recording;
 use super::step::Step;
 use crate::data::Batches;
-use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
+use crate::model::{Forward, Network};
 use crate::settings::Sgd;
 
 /// Labels of this value are ignored: PyTorch's default. Our data has no such label.
@@ -31,19 +31,20 @@ const IGNORED_LABEL: i64 = -100;
 /// A network under stochastic gradient descent.
 pub(super) struct Training {
     network: Network,
+    forward: Forward,
     optimizer: COptimizer,
 }
 
 impl Training {
     /// The optimizer over all trainable variables. `COptimizer`, because tch's own wrapper panics on an error.
-    pub(super) fn new(network: Network, sgd: Sgd) -> Result<Training> {
+    pub(super) fn new(network: Network, forward: Forward, sgd: Sgd) -> Result<Training> {
         let what = "making the optimizer";
         let config = nn::Sgd { momentum: sgd.momentum, ..nn::Sgd::default() };
         let mut optimizer = config.build_copt(sgd.lr).during(what)?;
         for variable in network.store().trainable_variables() {
             optimizer.add_parameters(&variable, 0).during(what)?;
         }
-        Ok(Training { network, optimizer })
+        Ok(Training { network, forward, optimizer })
     }
 }
 
@@ -55,7 +56,7 @@ impl Step for Training {
         };
         let logits = {
             let _phase = phase!("forward");
-            self.network.forward(&batch.images, true).during("the forward pass")?
+            (self.forward)(&mut self.network, &batch.images, true).during("the forward pass")?
         };
         let loss = {
             let _phase = phase!("loss");
@@ -75,6 +76,10 @@ impl Step for Training {
         }
         recording.snapshot("end of step");
         Ok(Some(value))
+    }
+
+    fn network(&self) -> &Network {
+        &self.network
     }
 }
 

@@ -53,7 +53,20 @@ struct CurvePoint {
 /// The curve of a run, split by one dimension into the `most` biggest bands and the rest.
 pub fn curve(timeline: &Timeline, dimension: Dimension, most: usize) -> Curve {
     let points = points(timeline, dimension);
-    let at_peak = timeline.peak.by(&timeline.scopes, dimension);
+    let bands = bands(&points, &timeline.peak.by(&timeline.scopes, dimension), most);
+    let rss = timeline.series.probes.get("rss").map(Vec::as_slice).unwrap_or_default();
+    Curve {
+        dimension,
+        total: points.iter().map(|point| sum(point.split.values())).collect(),
+        high: points.iter().map(|point| point.high).collect(),
+        time_ns: points.iter().map(|point| point.time_ns).collect(),
+        bands,
+        rss: timeline.series.time_ns.iter().zip(rss).filter_map(|(time, rss)| Some((*time, (*rss)?))).collect(),
+    }
+}
+
+/// The `most` biggest bands of these instants and the rest, the biggest at the peak first.
+fn bands(points: &[CurvePoint], at_peak: &BTreeMap<String, u64>, most: usize) -> Vec<Band> {
     let mut greatest: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, bytes) in points.iter().flat_map(|point| &point.split) {
         let seen = greatest.entry(name).or_default();
@@ -66,36 +79,54 @@ pub fn curve(timeline: &Timeline, dimension: Dimension, most: usize) -> Curve {
     let shown = if names.len() == most + 1 { most + 1 } else { most.min(names.len()) };
     let (first, rest) = names.split_at(shown);
 
-    let sum = |names: &[&str], split: &BTreeMap<String, u64>| {
-        names.iter().filter_map(|name| split.get(*name)).fold(0u64, |sum, bytes| sum.saturating_add(*bytes))
-    };
+    let of = |names: &[&str], split: &BTreeMap<String, u64>| sum(names.iter().filter_map(|name| split.get(*name)));
     let band = |name: &str, names: &[&str]| Band {
         name: name.to_owned(),
-        bytes: points.iter().map(|point| sum(names, &point.split)).collect(),
-        at_peak: sum(names, &at_peak),
+        bytes: points.iter().map(|point| of(names, &point.split)).collect(),
+        at_peak: of(names, at_peak),
     };
     let mut bands: Vec<Band> = first.iter().map(|name| band(name, &[name])).collect();
     if !rest.is_empty() {
         bands.push(band(REST, rest));
     }
-    let rss = timeline.series.probes.get("rss").map(Vec::as_slice).unwrap_or_default();
-    Curve {
-        dimension,
-        total: points.iter().map(|point| sum(&names, &point.split)).collect(),
-        high: points.iter().map(|point| point.high).collect(),
-        time_ns: points.iter().map(|point| point.time_ns).collect(),
-        bands,
-        rss: timeline.series.time_ns.iter().zip(rss).filter_map(|(time, rss)| Some((*time, (*rss)?))).collect(),
-    }
+    bands
+}
+
+/// A sum that stays at the largest number where a damaged file would have it overflow.
+fn sum<'a>(bytes: impl Iterator<Item = &'a u64>) -> u64 {
+    bytes.fold(0, |sum, bytes| sum.saturating_add(*bytes))
+}
+
+/// The bytes of each name of one dimension in the sample with this index.
+fn split_of_sample(timeline: &Timeline, dimension: Dimension, index: usize) -> BTreeMap<String, u64> {
+    timeline.series.by(dimension).iter().map(|(name, column)| (name.clone(), column[index])).collect()
+}
+
+/// The live bytes of these samples, split by one dimension into the `most` biggest bands and the rest. `of_peak`, one of the
+/// samples, ranks the bands.
+pub(super) fn bands_of_samples(
+    timeline: &Timeline,
+    dimension: Dimension,
+    samples: &[usize],
+    of_peak: usize,
+    most: usize,
+) -> Vec<Band> {
+    let series = &timeline.series;
+    let point = |&index: &usize| CurvePoint {
+        time_ns: series.time_ns[index],
+        split: split_of_sample(timeline, dimension, index),
+        high: series.high_bytes[index],
+    };
+    let points: Vec<CurvePoint> = samples.iter().map(point).collect();
+    bands(&points, &split_of_sample(timeline, dimension, of_peak), most)
 }
 
 /// The samples and the exactly known instants, in the order of time.
 fn points(timeline: &Timeline, dimension: Dimension) -> Vec<CurvePoint> {
     let series = &timeline.series;
-    let columns = series.by(dimension);
     let mut points: Vec<CurvePoint> = Vec::with_capacity(series.time_ns.len() + timeline.steps.len() + 1);
     for (index, time_ns) in series.time_ns.iter().enumerate() {
-        let split = columns.iter().map(|(name, column)| (name.clone(), column[index])).collect();
+        let split = split_of_sample(timeline, dimension, index);
         points.push(CurvePoint { time_ns: *time_ns, split, high: series.high_bytes[index] });
     }
     let marks = timeline.marks.iter().filter_map(|mark| mark.snapshot.as_ref());

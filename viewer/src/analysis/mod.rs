@@ -1,22 +1,33 @@
 //! Figures computed from runs: who owns the peak, how the bytes came and went, what grows, and how runs differ. Pure: no
 //! files, no text.
 // Each group uses only the groups above it.
+mod advice;
+mod coarse;
 mod comparison;
 mod curve;
 mod fates;
 mod growing_phases;
 mod lifetimes;
+mod near_limit;
 mod owners;
 mod piecewise;
+mod unread;
 
+mod chosen_book;
+mod rss_over_live;
+mod rss_stack;
 mod summary;
 mod trend;
+mod usage;
 
 mod growth;
 mod stacks;
 
 mod leaks;
 
+pub use advice::Advice;
+pub use chosen_book::{Asked, ChosenBook, NoBook, PEAK, book_at};
+pub use coarse::CoarseBooks;
 pub use comparison::{Comparison, ComparisonRow, compare};
 pub use curve::{Band, Curve, REST, curve};
 pub use fates::{FigureOwners, FiguresWithTransient, PlaceFates, fates_by_place, figures_of, figures_with_transient};
@@ -24,7 +35,12 @@ pub use growing_phases::{GrowingPhase, growing_phases};
 pub use growth::{OwnerTrend, StepGrowth, step_growth};
 pub use leaks::{Leak, leaks};
 pub use lifetimes::{Lifetimes, lifetimes, median_ns};
+pub use near_limit::{GrewAfter, grew_after_near_limit};
 pub use owners::{OwnerBytes, owners};
+pub use rss_over_live::{Cause, RssOverLive, rss_over_live};
+pub use rss_stack::{RssStack, rss_stack};
 pub use stacks::{Measure, StackSite, growing_sites, measured_bytes, sites};
 pub use summary::{AliveAtExit, Peak, ReconcileLine, Rss, Summary, TotalCounts, TrackerFigures, summarise};
 pub use trend::{FEWEST_STEPS, Trend, trend};
+pub use unread::{Release, UnreadStorages, releases, unread};
+pub use usage::{SamplingError, Usage, interval_ns, sampling_error, usage_by, whole_meters};

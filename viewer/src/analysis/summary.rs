@@ -1,7 +1,7 @@
 //! The figures of a run that scripts rely on: `viewer summary --json` prints them. The field names never change.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Dimension, Ending, HighWater, OutsideFigure, PeakRequested, Step};
+use alloc_timeline::{DevicePrediction, Dimension, Ending, HighWater, NearLimit, OutsideFigure, PeakRequested, Step};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,6 +31,12 @@ pub struct Summary {
     pub rss: Rss,
     /// The account of the resident set: its lines sum to the resident set. Empty when /proc could not be read.
     pub reconcile: Vec<ReconcileLine>,
+    /// When the run came near what it may have. Left out where it never did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub near_limits: Vec<NearLimit>,
+    /// What the tensors would have taken on a device. Left out where there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_predictions: Vec<DevicePrediction>,
     /// All figures from outside the tracker, including those that are missing.
     pub lanes: Vec<OutsideFigure>,
     /// What the tracker cost, and what it could not record.
@@ -172,6 +178,8 @@ pub fn summarise(run: &Run) -> Summary {
             .flat_map(|book| &book.lines)
             .map(|line| ReconcileLine { name: line.name.clone(), bytes: line.bytes })
             .collect(),
+        near_limits: timeline.near_limits.clone(),
+        device_predictions: timeline.device_predictions.clone(),
         lanes: timeline.lanes.clone(),
         tracker: TrackerFigures {
             overhead_bytes: timeline.tracker.overhead_bytes,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use alloc_timeline::Dimension;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::analysis::Measure;
+use crate::analysis::{Measure, PEAK};
 use crate::check::Limit;
 use crate::view::FlameOrder;
 
@@ -31,16 +31,21 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Fail (exit 1) when a phase, layer or category at the peak grew beyond a baseline
     Check(CheckArgs),
-    /// Show the account of the resident set
-    Reconcile(FileArgs),
+    /// Show the account of the resident set, and why it is larger than the live bytes
+    Reconcile(ReconcileArgs),
     /// Tell each phase's and layer's peak, what was retained and what passed, its largest block, and who freed its blocks
     Owners(TableArgs),
     /// Tell what becomes more from step to step, since when and how fast
     Growth(TableArgs),
     /// Tell whose memory was live at exit, what grew with every step first
     Leaks(TableArgs),
+    /// Tell which bytes of the peak no operator read again: who made them, read them last, and held them
+    Unread(TableArgs),
     /// Tell how large blocks were and how long they lived
     Lifetimes(FileArgs),
+    /// Tell time, processor time and energy by phase, layer and operator, where the program was run with
+    /// ALLOC_TRACKER_TIMES
+    Power(TableArgs),
     /// Tell which calls allocated, where the program was run with ALLOC_TRACKER_STACKS
     Stacks(StacksArgs),
     /// Write a timeline in the format of another tool
@@ -51,8 +56,8 @@ pub(super) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArgs {
-    /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it, and NAME.stacks.svg where there are
-    /// stacks
+    /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it, NAME.stacks.svg where there are
+    /// stacks, and NAME.rss.svg, stacked up to the resident set, where the samples say what that consists of
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     /// Write the pictures into this folder (made when it is not there)
@@ -99,6 +104,21 @@ impl From<DimensionArg> for Dimension {
 pub(super) struct FileArgs {
     /// A timeline
     pub(super) file: PathBuf,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ReconcileArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// Of which instant: peak, the name of a mark, or a time since the session began, such as 1.5s or 300ms
+    #[arg(long, value_name = "peak|TIME|MARK", default_value = PEAK)]
+    pub(super) at: String,
+    /// Write the account as a picture too: bars from the requested bytes up to the resident set
+    #[arg(long, value_name = "OUT")]
+    pub(super) svg: Option<PathBuf>,
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub(super) json: bool,

@@ -8,19 +8,26 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::load::load_all;
 use crate::model::Run;
-use crate::view::{chart, flamegraph, growth_paragraph, stacks_flamegraph, timeline_svg, top_table};
+use crate::view::{chart, flamegraph, growth_paragraph, rss_svg, stacks_flamegraph, timeline_svg, top_table};
 
-/// The paths of the pictures of one run. The third picture is drawn only where there are stacks.
+/// The paths of the pictures of one run. The third picture is drawn only where there are stacks, the fourth only where the
+/// samples have coarse books.
 struct Pictures {
     timeline: PathBuf,
     flame: PathBuf,
     stacks: PathBuf,
+    rss: PathBuf,
 }
 
 impl Pictures {
     fn new(run: &Run, folder: Option<&Path>) -> Pictures {
         let path = |suffix: &str| output::beside(&run.path, folder, suffix);
-        Pictures { timeline: path("timeline.svg"), flame: path("flame.svg"), stacks: path("stacks.svg") }
+        Pictures {
+            timeline: path("timeline.svg"),
+            flame: path("flame.svg"),
+            stacks: path("stacks.svg"),
+            rss: path("rss.svg"),
+        }
     }
 }
 
@@ -40,7 +47,7 @@ fn refuse_to_overwrite(runs: &[Run], folder: Option<&Path>) -> Result<()> {
     let mut planned: Vec<(PathBuf, &Path)> = Vec::new();
     for run in runs {
         let pictures = Pictures::new(run, folder);
-        for picture in [pictures.timeline, pictures.flame, pictures.stacks] {
+        for picture in [pictures.timeline, pictures.flame, pictures.stacks, pictures.rss] {
             if let Some((_, other)) = planned.iter().find(|(path, _)| *path == picture) {
                 let (other, this) = (other.display(), run.path.display());
                 bail!(
@@ -65,10 +72,15 @@ fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
     text.push('\n');
     text.push_str(&top_table(run, args.top, terminal));
     text.push_str(&growth_paragraph(run));
-    text.push_str(&format!("wrote {}\nwrote {}\n", pictures.timeline.display(), pictures.flame.display()));
+    let mut written = vec![&pictures.timeline, &pictures.flame];
     if let Some(picture) = stacks_flamegraph(run)? {
         output::write(&pictures.stacks, &picture, inputs)?;
-        text.push_str(&format!("wrote {}\n", pictures.stacks.display()));
+        written.push(&pictures.stacks);
     }
+    if let Some(picture) = rss_svg(run, dimension) {
+        output::write(&pictures.rss, &picture, inputs)?;
+        written.push(&pictures.rss);
+    }
+    written.into_iter().for_each(|path| text.push_str(&format!("wrote {}\n", path.display())));
     Ok(text)
 }

@@ -1,33 +1,34 @@
 //! The commands that answer one question about one timeline, as text or as JSON. The names of the JSON fields never change.
+use alloc_timeline::Dimension;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::analysis;
+use crate::analysis::{self, Summary};
 use crate::cli::args::{FileArgs, StacksArgs, TableArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::load::load;
-use crate::view;
+use crate::view::{self, RssExplained};
+
+/// What `summary --json` prints.
+#[derive(Serialize)]
+struct SummaryJson {
+    #[serde(flatten)]
+    summary: Summary,
+    /// Why the resident set at the peak is not the live bytes; null where there is no book.
+    rss_over_live: Option<RssExplained>,
+}
 
 /// `viewer summary FILE [--json]`.
 pub(super) fn summary(args: &FileArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
-    answer(args.json, || analysis::summarise(&run), || view::summary_text(&run))
-}
-
-/// `viewer reconcile FILE [--json]`.
-pub(super) fn reconcile(args: &FileArgs) -> Result<Outcome> {
-    let run = load(&args.file)?;
     let timeline = &run.timeline;
-    let json = || {
-        json!({
-            "book": timeline.book,
-            "lanes": timeline.lanes,
-            "peak": { "time_ns": timeline.peak.time_ns, "live_bytes": timeline.peak.live_bytes },
-        })
+    let json = || SummaryJson {
+        summary: analysis::summarise(&run),
+        rss_over_live: timeline.book.as_ref().and_then(|book| view::rss_explained(book, timeline)),
     };
-    answer(args.json, json, || format!("{}\n\n{}", run.title(), view::reconcile_text(&run)))
+    answer(args.json, json, || view::summary_text(&run, output::terminal()))
 }
 
 /// `viewer owners FILE [--top N] [--json]`.
@@ -71,6 +72,27 @@ pub(super) fn leaks(args: &TableArgs) -> Result<Outcome> {
     answer(args.json, json, || view::leaks_text(&run, args.top))
 }
 
+/// `viewer unread FILE [--top N] [--json]`.
+pub(super) fn unread(args: &TableArgs) -> Result<Outcome> {
+    let run = load(&args.file)?;
+    let recorded = run.timeline.unread.as_ref();
+    let storages = analysis::unread(&run.timeline);
+    let json = || {
+        json!({
+            "live_bytes": recorded.map(|recorded| recorded.live_bytes),
+            "read_later": recorded.map(|recorded| recorded.read_later),
+            "workspace": recorded.map(|recorded| recorded.workspace),
+            "unread": recorded.map(|recorded| recorded.unread),
+            "unknown_bytes": recorded.map(|recorded| recorded.unknown_bytes),
+            "prompt_peak_bytes": recorded.map(|recorded| recorded.prompt_peak_bytes),
+            "prompt_peak_ns": recorded.map(|recorded| recorded.prompt_peak_ns),
+            "releases": analysis::releases(&storages),
+            "storages": storages,
+        })
+    };
+    answer(args.json, json, || view::unread_text(&run, args.top))
+}
+
 /// `viewer lifetimes FILE [--json]`.
 pub(super) fn lifetimes(args: &FileArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
@@ -83,6 +105,23 @@ pub(super) fn lifetimes(args: &FileArgs) -> Result<Outcome> {
         })
     };
     answer(args.json, json, || view::lifetimes_text(&run))
+}
+
+/// `viewer power FILE [--top N] [--json]`.
+pub(super) fn power(args: &TableArgs) -> Result<Outcome> {
+    let run = load(&args.file)?;
+    let timeline = &run.timeline;
+    let json = || {
+        let dimensions = [Dimension::Phase, Dimension::Layer, Dimension::Op];
+        let usage = dimensions.map(|by| (format!("by_{by}"), json!(analysis::usage_by(timeline, by))));
+        let mut out: serde_json::Map<String, serde_json::Value> = usage.into_iter().collect();
+        out.insert("utilisation".to_owned(), json!(timeline.utilisation));
+        out.insert("energy".to_owned(), json!(timeline.energy));
+        let sampling: Vec<_> = dimensions.into_iter().filter_map(|by| analysis::sampling_error(timeline, by)).collect();
+        out.insert("sampling".to_owned(), json!(sampling));
+        out
+    };
+    answer(args.json, json, || view::power_text(&run, args.top))
 }
 
 /// `viewer stacks FILE [--of WHAT] [--top N] [--json | --folded]`.

@@ -11,6 +11,7 @@ mod compare;
 mod draw;
 mod export;
 mod inspect;
+mod reconcile;
 mod recover;
 mod report;
 
@@ -52,11 +53,13 @@ fn run(args: Args) -> Result<Outcome> {
         Some(Command::Diff(args)) => compare::run_diff(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Check(args)) => check::run(&args),
-        Some(Command::Reconcile(args)) => inspect::reconcile(&args),
+        Some(Command::Reconcile(args)) => reconcile::run(&args),
         Some(Command::Owners(args)) => inspect::owners(&args),
         Some(Command::Growth(args)) => inspect::growth(&args),
         Some(Command::Leaks(args)) => inspect::leaks(&args),
+        Some(Command::Unread(args)) => inspect::unread(&args),
         Some(Command::Lifetimes(args)) => inspect::lifetimes(&args),
+        Some(Command::Power(args)) => inspect::power(&args),
         Some(Command::Stacks(args)) => inspect::stacks(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Recover(args)) => recover::run(&args),

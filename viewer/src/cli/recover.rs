@@ -12,6 +12,7 @@ use crate::cli::args::RecoverArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::model::{exact, size, time};
+use crate::view::near_limit_text;
 
 pub(super) fn run(args: &RecoverArgs) -> Result<Outcome> {
     let out = match &args.output {
@@ -41,6 +42,7 @@ pub(super) fn run(args: &RecoverArgs) -> Result<Outcome> {
             exact(recovered.total_bytes)
         ));
     }
+    text.push_str(&near_limit_text(&recovered.timeline));
     Ok(Outcome::Fine(text))
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `phase`, `layer`, `op`, `category` | the live bytes of one name. Those of one instant sum to its live bytes; 0 is left out |
 //! | `total` | `live`, `requested` and `high`, the most live bytes since the instant before |
-//! | `probe` | what a probe read. Failed readings are left out |
+//! | `probe` | what a probe read, in the unit that its name ends in, bytes otherwise. Failed readings are left out |
 use std::fmt::Write;
 
 use alloc_timeline::{Dimension, Timeline};

@@ -1,7 +1,7 @@
 //! A run small enough to check by hand, for the unit tests.
 use alloc_timeline::{
-    Assembler, Book, BookLine, Category, Dimension, Ending, FORMAT_VERSION, HighWater, OutsideFigure, Record, Row,
-    Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Assembler, BeyondLine, Book, BookLine, BookPart, Category, Dimension, Ending, FORMAT_VERSION, HighWater,
+    OutsideFigure, Record, Row, Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -123,8 +123,9 @@ pub(crate) fn tiny() -> Timeline {
             live_bytes: 13_952,
             rss_bytes: 20_096,
             lines: [("tracked live", 13_952), ("allocator's own", 4096), ("libraries", 2100), ("unexplained", -52)]
-                .map(|(name, bytes)| BookLine { name: name.into(), bytes })
+                .map(|(name, bytes)| BookLine { name: name.into(), bytes, ..BookLine::default() })
                 .into(),
+            ..Book::default()
         }),
         Record::OutsideFigures(vec![
             lane("rss", Some(20_096), Some(20_000), "/proc/self/statm"),
@@ -140,4 +141,67 @@ pub(crate) fn tiny() -> Timeline {
         assembler.apply(record);
     }
     assembler.timeline()
+}
+
+/// The same run as a newer recorder writes it: each sample has the columns of a coarse book. Together they are 4 bytes more
+/// than the resident set less the live bytes, which is 4,096 in every sample.
+pub(crate) fn with_coarse_columns(mut timeline: Timeline) -> Timeline {
+    let samples = timeline.series.time_ns.len();
+    let columns = [
+        ("rss_allocator", 3000),
+        ("rss_untouched", 500),
+        ("rss_tracker", 300),
+        ("rss_stacks", 200),
+        ("rss_other", 100),
+        ("rss_files", 1000),
+    ];
+    for (probe, bytes) in columns {
+        timeline.series.probes.insert(probe.into(), vec![Some(bytes); samples]);
+    }
+    timeline
+}
+
+/// A fine book of 20,096 bytes, of which 13,952 are live: lines of very different size, one of them negative, one with
+/// parts, and the account beyond, in which one number could not be read.
+pub(crate) fn fine_book() -> Book {
+    let lines = [
+        ("requested by the program", 13_080),
+        ("rounding to size classes", 872),
+        ("slack inside slabs", 96),
+        ("dirty pages", 3000),
+        ("muzzy pages", 0),
+        ("allocator's metadata", 1000),
+        ("claimed but never touched", -400),
+        ("tracker", 300),
+        ("stacks", 200),
+        ("pages of files", 2000),
+        ("unexplained", -52),
+    ];
+    let beyond =
+        |name: &str, bytes, total, source: &str| BeyondLine { name: name.into(), bytes, total, source: source.into() };
+    let part = |name: &str, bytes| BookPart { name: name.into(), bytes };
+    let mut book = Book {
+        time_ns: 4_500_000,
+        live_bytes: 13_952,
+        rss_bytes: 20_096,
+        lines: lines
+            .map(|(name, bytes)| BookLine {
+                name: name.into(),
+                bytes,
+                source: "an instrument".into(),
+                parts: Vec::new(),
+            })
+            .into(),
+        beyond: vec![
+            beyond("RSS", Some(20_096), true, "/proc/self/statm"),
+            beyond("shared with other processes", Some(-1096), false, "/proc/self/smaps_rollup"),
+            beyond("PSS", Some(19_000), true, "/proc/self/smaps_rollup"),
+            beyond("kernel memory", None, false, "memory.stat cannot be read"),
+            beyond("memory.current", Some(25_000), true, "memory.current"),
+            beyond("room until the limit", Some(75_000), false, "memory.max less memory.current"),
+            beyond("memory.max", Some(100_000), true, "memory.max"),
+        ],
+    };
+    book.lines[8].parts = vec![part("worker 12", 50), part("[stack]", 120), part("worker 13", 30)];
+    book
 }

@@ -1,4 +1,5 @@
 //! The data that the rest of the viewer works with: a run and its names, and how numbers are written.
+mod book_lines;
 mod bytes;
 mod scope;
 mod short;
@@ -9,8 +10,9 @@ mod run;
 #[cfg(test)]
 pub(crate) mod fixture;
 
+pub use book_lines::{COARSE_ALLOCATOR, MemoryKind, UNEXPLAINED, kind_of, meaning_of};
 pub use bytes::{Unit, change, exact, exact_change, share, size};
 pub use run::{Run, name_of, text_of};
 pub use scope::{ScopeNames, scope_of};
 pub use short::shortened;
-pub use time::{date, time};
+pub use time::{date, parse_time, time};

@@ -1,4 +1,4 @@
-//! How dates and durations are written.
+//! How dates and durations are written, and how durations are read.
 
 /// Nanoseconds in the unit that keeps the text short: `850 ns`, `12.3 ms`, `4.57 s`, `2 min 05 s`.
 pub fn time(ns: u64) -> String {
@@ -14,6 +14,13 @@ pub fn time(ns: u64) -> String {
             format!("{} min {:02} s", whole / 60, whole % 60)
         }
     }
+}
+
+/// The nanoseconds of a duration as people type it (`1.5s`, `300ms`, `2m 5s`) and as [`time`] writes it. `None` for a
+/// text without a unit, for a negative duration, and for what is no duration.
+pub fn parse_time(text: &str) -> Option<u64> {
+    let duration: jiff::SignedDuration = text.trim().parse().ok()?;
+    u64::try_from(duration.as_nanos()).ok()
 }
 
 /// Nanoseconds since 1970 as a date: `2025-10-09 08:53:20 UTC`.
@@ -41,7 +48,7 @@ pub fn date(unix_ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{date, time};
+    use super::{date, parse_time, time};
 
     #[test]
     fn dates_know_leap_years() {
@@ -62,6 +69,33 @@ mod tests {
         ];
         for (ns, text) in cases {
             assert_eq!(time(ns), text);
+        }
+    }
+
+    #[test]
+    fn a_time_is_read_as_people_type_it() {
+        let cases = [
+            ("1.5s", Some(1_500_000_000)),
+            ("300ms", Some(300_000_000)),
+            (" 97.8 ms ", Some(97_800_000)),
+            ("2m 5s", Some(125_000_000_000)),
+            ("0s", Some(0)),
+            ("1.5", None),
+            ("-1s", None),
+            ("s", None),
+            ("forward", None),
+            ("", None),
+            ("9999999999999999 s", None),
+        ];
+        for (text, ns) in cases {
+            assert_eq!(parse_time(text), ns, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_can_be_read_again() {
+        for ns in [0, 850, 12_300, 12_300_000, 4_570_000_000, 125_000_000_000] {
+            assert_eq!(parse_time(&time(ns)), Some(ns), "{}", time(ns));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! The files stand on floors here as well: `words`, `palette`, `scale` and `svg` serve all views; `folded` serves the
 //! flamegraphs; `flame`, `timeline` and `text` are views; the page in `report` consists of them.
 // Each group uses only the groups above it.
+mod ink;
 mod palette;
 mod scale;
 mod svg;
@@ -14,6 +15,7 @@ mod folded;
 mod flame;
 mod text;
 mod timeline;
+mod waterfall;
 
 mod report;
 
@@ -21,8 +23,9 @@ pub use flame::{flamegraph, stacks_flamegraph};
 pub use folded::{FlameOrder, FlameOrderError, folded_peak, folded_stacks};
 pub use report::report;
 pub use text::{
-    Terminal, chart, compare_text, growth_text, leaks_text, lifetimes_text, owners_text, reconcile_text, stacks_text,
-    summary_text, top_table,
+    Terminal, chart, compare_text, growth_text, leaks_text, lifetimes_text, owners_text, power_text, reconcile_text,
+    stacks_text, summary_text, top_table, unread_text,
 };
-pub use timeline::timeline_svg;
-pub use words::{growth_paragraph, verdicts};
+pub use timeline::{rss_svg, timeline_svg};
+pub use waterfall::waterfall_svg;
+pub use words::{RssExplained, growth_paragraph, near_limit_text, rss_explained, verdicts};

@@ -7,6 +7,7 @@ use std::fmt;
 use alloc_timeline::{Dimension, NONE};
 
 use crate::analysis::REST;
+use crate::model::MemoryKind;
 
 /// A colour: red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,21 @@ pub(super) fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
     own.unwrap_or(RANKED[rank % RANKED.len()])
 }
 
+/// The colour of a line of a book. In the stack of the resident set these lie on the bands of live bytes, whose colours are
+/// those of their dimension; so they are darker ones, and only the line that nothing explains is red.
+pub(super) fn memory_colour(kind: MemoryKind) -> Rgb {
+    match kind {
+        MemoryKind::Live => BLUE,
+        MemoryKind::Allocator => Rgb(136, 34, 85),
+        MemoryKind::Untouched => Rgb(146, 190, 190),
+        MemoryKind::Tracker => Rgb(17, 119, 51),
+        MemoryKind::Stacks => Rgb(51, 34, 136),
+        MemoryKind::Other => Rgb(153, 153, 51),
+        MemoryKind::Files => Rgb(110, 140, 165),
+        MemoryKind::Unexplained => Rgb(210, 20, 50),
+    }
+}
+
 fn category(name: &str) -> Option<Rgb> {
     Some(match name {
         "parameter" => BLUE,
@@ -100,6 +116,18 @@ mod tests {
             Category::ALL.iter().map(|category| colour(Dimension::Category, category.name(), 0)).collect();
         for (index, colour) in colours.iter().enumerate() {
             assert!(!colours[..index].contains(colour), "{colour} twice");
+        }
+    }
+
+    #[test]
+    fn lines_on_top_of_live_bytes_look_like_none_of_them() {
+        use MemoryKind::{Allocator, Files, Other, Stacks, Tracker, Unexplained, Untouched};
+        let lines = [Allocator, Untouched, Tracker, Stacks, Other, Files, Unexplained].map(memory_colour);
+        for (index, line) in lines.iter().enumerate() {
+            assert!(!lines[..index].contains(line), "{line} twice");
+            for category in Category::ALL {
+                assert_ne!(*line, colour(Dimension::Category, category.name(), 0), "{category}");
+            }
         }
     }
 }

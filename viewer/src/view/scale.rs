@@ -40,6 +40,22 @@ impl Scale {
     }
 }
 
+/// About `count` round numbers of bytes between `from` and `to`, each with its label, and the unit of the labels.
+pub(super) fn byte_ticks(from: u64, to: u64, count: usize) -> (Vec<(u64, String)>, &'static str) {
+    let unit = Unit::for_axis(to);
+    let in_unit = |bytes: u64| bytes as f64 / unit.bytes as f64;
+    // There is nothing between one byte and the next.
+    let step = round_number(in_unit(to.saturating_sub(from)) / count.max(1) as f64).max(in_unit(1));
+    let first = (in_unit(from) / step).ceil();
+    let ticks = (0..)
+        .map(|index| (first + f64::from(index)) * step)
+        .map(|value| ((value * unit.bytes as f64) as u64, label(value, step)))
+        .take_while(|(bytes, _)| *bytes <= to)
+        .take(count.saturating_mul(3) + 3)
+        .collect();
+    (ticks, unit.name)
+}
+
 /// About `count` round instants between `start` and `end`, in nanoseconds, each with its label, and the unit of the labels.
 pub(super) fn time_ticks(start: u64, end: u64, count: usize) -> (Vec<(u64, String)>, &'static str) {
     let span = end.saturating_sub(start).max(1);
@@ -103,5 +119,14 @@ mod tests {
         assert_eq!((ticks[1].1.as_str(), unit), ("2,000", "us"));
         let (ticks, _) = time_ticks(0, 10_000_000_000, 4);
         assert_eq!(ticks[1].1, "2.5");
+    }
+
+    #[test]
+    fn an_axis_of_bytes_may_begin_anywhere() {
+        let (ticks, unit) = byte_ticks(860 << 20, 1118 << 20, 5);
+        let labels: Vec<&str> = ticks.iter().map(|tick| tick.1.as_str()).collect();
+        assert_eq!((labels, unit), (vec!["900", "1,000", "1,100"], "MiB"));
+        assert_eq!(ticks[0].0, 900 << 20);
+        assert_eq!(byte_ticks(0, 0, 4).0, [(0, "0".to_owned())]);
     }
 }

@@ -1,6 +1,7 @@
 //! Shared by the end-to-end tests: the binary, a folder for its files, and made-up runs that look like real ones.
 #![allow(dead_code)] // Each test file uses only a part of this module.
 
+pub mod books;
 pub mod nets;
 pub mod simulation;
 

@@ -305,7 +305,8 @@ fn finish(sim: Simulation) -> Timeline {
             time_ns: peak.time_ns + 3 * MS,
             live_bytes: peak.live_bytes,
             rss_bytes: rss,
-            lines: lines.map(|(name, bytes)| BookLine { name: name.into(), bytes }).into(),
+            lines: lines.map(|(name, bytes)| BookLine { name: name.into(), bytes, ..BookLine::default() }).into(),
+            ..Book::default()
         }),
         Record::Peak(peak),
         Record::HighWaters(sim.high_waters.into_values().collect()),

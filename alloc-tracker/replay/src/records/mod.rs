@@ -5,3 +5,4 @@ pub mod session_times;
 pub mod totals;
 
 pub mod analysis;
+pub mod unread;

@@ -18,6 +18,11 @@ pub fn with_session_times(mut record: Record, start_ns: u64) -> Record {
             shift(&mut analysis.time_ns);
             analysis.figures.iter_mut().for_each(|figures| shift(&mut figures.peak_ns));
         }
+        Record::Unread(unread) => {
+            [&mut unread.time_ns, &mut unread.prompt_peak_ns].into_iter().for_each(shift);
+            let times = unread.rows.iter_mut().flat_map(|row| [&mut row.read_ns, &mut row.freed_ns]);
+            times.flatten().for_each(shift);
+        }
         _ => {}
     }
     record

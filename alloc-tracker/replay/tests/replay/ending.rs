@@ -17,6 +17,7 @@ fn the_closing_records_are_complete() {
         Record::HighWaters(waters),
         Record::Analysis(analysis),
         Record::Totals(totals),
+        Record::DevicePredictions(devices),
     ] = &records[..]
     else {
         panic!("{records:#?}")
@@ -27,6 +28,11 @@ fn the_closing_records_are_complete() {
     assert_eq!(waters.len(), 4, "one phase, two layers, no operator");
     assert_eq!((analysis.time_ns, analysis.coverage.blocks), (5_000, 2));
     assert_eq!((totals.allocations, totals.frees, totals.allocated_bytes, totals.reallocations), (2, 1, 1_000, 3));
+    // 590 bytes are two units of 512; small requests share a segment of 2 MiB.
+    let on_devices: Vec<_> =
+        devices.iter().map(|one| (one.requested_bytes, one.allocated_bytes, one.segments)).collect();
+    assert_eq!(on_devices, [(590, 1_024, 1); 2], "with the defaults, and with segments that grow");
+    assert!(devices.iter().all(|one| one.reserved_bytes == 2 << 20), "{devices:?}");
     let Record::PeakRequested(requested) = with_session_times(records[1].clone(), 400) else { panic!("{records:#?}") };
     assert_eq!(requested.time_ns, 600);
 }

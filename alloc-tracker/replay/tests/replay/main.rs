@@ -4,5 +4,6 @@ mod program;
 mod blocks;
 mod ending;
 mod peaks;
+mod reads;
 mod samples;
 mod steps;

@@ -94,6 +94,11 @@ impl Program {
         self.event(Event::Labelled { scope, address, category })
     }
 
+    /// An operator that read the block has ended.
+    pub fn read(&mut self, scope: ScopeId, address: u64) -> &mut Self {
+        self.event(Event::Read { scope, address })
+    }
+
     pub fn peak(&self) -> Snapshot {
         self.replay.snapshot_peak(0)
     }

@@ -5,20 +5,28 @@
 // Parts that need no other part.
 mod book;
 mod cost;
+mod device;
+mod energy;
+mod near_limit;
 mod peak;
 mod run;
 mod series;
 mod snapshot;
 mod totals;
+mod utilisation;
 
 // The whole.
 mod timeline;
 
-pub use book::{Book, BookLine, OutsideFigure};
+pub use book::{BeyondLine, Book, BookLine, BookPart, MarkBook, OutsideFigure};
 pub use cost::TrackerCost;
+pub use device::DevicePrediction;
+pub use energy::{Energy, EnergyMeter, ScopeEnergy};
+pub use near_limit::{Growing, Holder, NearLimit};
 pub use peak::{HighWater, PeakRequested, Step};
 pub use run::{Allocator, Door, Ending, Machine, Resolution};
 pub use series::Series;
 pub use snapshot::{AtExit, Mark, Snapshot};
 pub use timeline::{FORMAT_NAME, FORMAT_VERSION, Timeline};
 pub use totals::{ScopeTotals, Totals};
+pub use utilisation::{CoreUsage, ProcessUsage, ScopeTime, ThreadUsage, Utilisation};

@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::book::{Book, OutsideFigure};
+use super::book::{Book, MarkBook, OutsideFigure};
 use super::cost::TrackerCost;
+use super::device::DevicePrediction;
+use super::energy::Energy;
+use super::near_limit::NearLimit;
 use super::peak::{HighWater, PeakRequested, Step};
 use super::run::{Allocator, Ending, Machine, Resolution};
 use super::series::Series;
 use super::snapshot::{AtExit, Mark, Snapshot};
 use super::totals::Totals;
+use super::utilisation::Utilisation;
 use crate::analysis::Analysis;
 use crate::scope::Scope;
 use crate::stacks::Stacks;
+use crate::unread::Unread;
 
 /// The value of [`Timeline::format`].
 pub const FORMAT_NAME: &str = "alloc-timeline";
@@ -62,6 +67,12 @@ pub struct Timeline {
     pub at_exit: AtExit,
     /// What the resident set consisted of near the peak. Absent when /proc could not be read.
     pub book: Option<Book>,
+    /// The books of marks that asked for one, in the order in which they came. Only the latest of each name are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mark_books: Vec<MarkBook>,
+    /// When the process came near what it may have, in the order of time. Only the latest are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub near_limits: Vec<NearLimit>,
     /// Figures that others than the tracker measured, over the whole run.
     pub lanes: Vec<OutsideFigure>,
     /// What the tracker itself cost, and what it missed.
@@ -69,7 +80,20 @@ pub struct Timeline {
     /// What became of the blocks. Absent in files of older recorders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
+    /// Which of the bytes at the peak nobody read again. Absent when nobody told what operators read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<Unread>,
+    /// What the tensors of the run would have taken on a device, for some settings of PyTorch's caching allocator. Empty
+    /// when there were no tensors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_predictions: Vec<DevicePrediction>,
     /// Sampled call stacks of allocations. Absent when the program was not run with stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,
+    /// What the run used of the processors. Absent in files of older recorders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<Utilisation>,
+    /// Energy. Absent when the session was not asked for times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
 }

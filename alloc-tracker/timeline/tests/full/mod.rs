@@ -1,13 +1,16 @@
 //! A timeline in which every field holds something.
 #![allow(dead_code)] // each test file uses a part of it
 
+mod power;
+
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    Allocator, Analysis, Assembler, Book, BookLine, Bucket, Call, Category, Coverage, Dimension, Door, Ending,
-    FORMAT_VERSION, Fate, Figures, Flow, Growth, GrowthOwner, HighWater, Histogram, Machine, Mark, OutsideFigure,
-    PeakRequested, Place, Record, Resolution, RetainedAt, Row, Sample, SampleCounts, Scope, ScopeTotals, Site,
-    SiteColumn, SiteGrowth, SiteSums, Snapshot, Stacks, Step, Sums, Timeline, Totals, TrackerCost,
+    Allocator, Analysis, Assembler, BeyondLine, Book, BookLine, BookPart, Bucket, Call, Category, Coverage,
+    DevicePrediction, Dimension, Door, Ending, FORMAT_VERSION, Fate, Figures, Flow, Growing, Growth, GrowthOwner,
+    HighWater, Histogram, Holder, Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Place, Record,
+    Resolution, RetainedAt, Row, Sample, SampleCounts, Scope, ScopeTotals, Site, SiteColumn, SiteGrowth, SiteSums,
+    Snapshot, Stacks, Step, Sums, Timeline, Totals, TrackerCost, Unread, UnreadRow,
 };
 use serde_json::json;
 
@@ -81,16 +84,9 @@ pub fn records() -> Vec<Record> {
         }),
         Record::Peak(snapshot(9)),
         Record::PeakRequested(PeakRequested { time_ns: 8, bytes: 160, blocks: 4 }),
-        Record::Book(Book {
-            time_ns: 10,
-            live_bytes: 192,
-            rss_bytes: 4096,
-            lines: vec![
-                BookLine { name: "tracked".into(), bytes: 192 },
-                BookLine { name: "libraries".into(), bytes: 4000 },
-                BookLine { name: "unexplained".into(), bytes: -96 },
-            ],
-        }),
+        Record::Book(book()),
+        Record::MarkBook(MarkBook { name: "end of step".into(), time_ns: 12, book: Book { time_ns: 13, ..book() } }),
+        Record::NearLimit(near_limit()),
         Record::HighWaters(vec![HighWater {
             dimension: Dimension::Layer,
             name: "layer1.0.conv1".into(),
@@ -126,9 +122,59 @@ pub fn records() -> Vec<Record> {
             losses: vec!["the disk was full for 2 s".into()],
         }),
         Record::Analysis(Box::new(analysis())),
+        Record::Unread(Box::new(unread())),
+        Record::DevicePredictions(vec![DevicePrediction {
+            settings: "expandable_segments:True".into(),
+            requested_bytes: 100,
+            allocated_bytes: 512,
+            reserved_bytes: 2 << 20,
+            segments: 1,
+        }]),
         Record::Stacks(Box::new(stacks())),
+        Record::Utilisation(Box::new(power::utilisation())),
+        Record::Energy(Box::new(power::energy())),
         Record::End { time_ns: 15, ending: Ending::Finished },
     ]
+}
+
+/// A control group that has been at its limit.
+fn near_limit() -> NearLimit {
+    let holder = |name: &str, bytes| Some(Holder { name: name.into(), bytes });
+    NearLimit {
+        time_ns: 12,
+        limit: "memory.max of /sys/fs/cgroup/job".into(),
+        limit_bytes: 8192,
+        room_bytes: 100,
+        live_bytes: 192,
+        phase: holder("forward", 128),
+        layer: holder("layer1.0.conv1", 128),
+        op: holder("aten::conv2d", 128),
+        growing: Some(Growing { owner: "layer1.0.conv1 in forward".into(), bytes: 128, steps: 1, over_ns: 5 }),
+        limit_hits: Some(3),
+        stalled_ns: Some(2000),
+    }
+}
+
+/// A line with parts, and an account beyond the resident set in which one number could not be read.
+fn book() -> Book {
+    let line = |name: &str, bytes| BookLine { name: name.into(), bytes, ..BookLine::default() };
+    let part = |name: &str, bytes| BookPart { name: name.into(), bytes };
+    let beyond = |name: &str, bytes, total| BeyondLine { name: name.into(), bytes, total, source: "a file".into() };
+    let parts = vec![part("libc.so.6", 3000), part("libm.so.6", 1000)];
+    let libraries = BookLine { source: "/proc/self/smaps".into(), parts, ..line("libraries", 4000) };
+    Book {
+        time_ns: 10,
+        live_bytes: 192,
+        rss_bytes: 4096,
+        lines: vec![line("tracked", 192), libraries, line("unexplained", -96)],
+        beyond: vec![
+            beyond("RSS", Some(4096), true),
+            beyond("shared with other processes", Some(-1000), false),
+            beyond("PSS", Some(3096), true),
+            beyond("page cache", None, false),
+            beyond("memory.current", Some(5000), true),
+        ],
+    }
 }
 
 /// Three blocks: one of 64 bytes that is held, one of 128 that was freed where it was made, one of 128 that went
@@ -195,6 +241,44 @@ fn analysis() -> Analysis {
             owners: vec![GrowthOwner { scope: 1, category: Category::Activation, live_bytes: vec![0, 128] }],
             other_bytes: vec![64, 64],
         },
+    }
+}
+
+/// Of the 192 bytes at the peak 100 are read later, 20 are workspace, 52 nobody reads again, and 20 are no storages.
+fn unread() -> Unread {
+    let sums = |usable_bytes, blocks| Sums { usable_bytes, requested_bytes: usable_bytes - blocks, blocks };
+    let freed = UnreadRow {
+        made_in: Some(1),
+        category: Category::Activation,
+        read_in: Some(1),
+        read_ns: Some(8),
+        reads: 3,
+        freed: true,
+        freed_in: Some(0),
+        freed_ns: Some(12),
+        sums: sums(40, 2),
+    };
+    let held = UnreadRow {
+        made_in: None,
+        category: Category::Parameter,
+        read_in: None,
+        read_ns: None,
+        reads: 0,
+        freed: false,
+        freed_in: None,
+        freed_ns: None,
+        sums: sums(12, 1),
+    };
+    Unread {
+        time_ns: 9,
+        live_bytes: 192,
+        read_later: sums(100, 1),
+        workspace: sums(20, 1),
+        unread: sums(52, 3),
+        unknown_bytes: 20,
+        prompt_peak_bytes: 160,
+        prompt_peak_ns: 7,
+        rows: vec![freed, held],
     }
 }
 
@@ -265,7 +349,40 @@ pub fn second_timeline() -> Timeline {
 
 /// The same with requested bytes as well, before there were stacks.
 pub fn third_timeline() -> Timeline {
-    Timeline { stacks: None, ..timeline() }
+    Timeline { stacks: None, ..fourth_timeline() }
+}
+
+/// The same with stacks, when a book was lines alone and stood at the peak alone.
+pub fn fourth_timeline() -> Timeline {
+    let mut timeline = Timeline { mark_books: Vec::new(), ..fifth_timeline() };
+    if let Some(book) = &mut timeline.book {
+        book.beyond.clear();
+        book.lines.iter_mut().for_each(|line| {
+            line.source.clear();
+            line.parts.clear();
+        });
+    }
+    timeline
+}
+
+/// The same with the books' parts, when nobody told what operators read.
+pub fn fifth_timeline() -> Timeline {
+    Timeline { unread: None, ..sixth_timeline() }
+}
+
+/// The same with what nobody reads again, before anybody watched limits.
+pub fn sixth_timeline() -> Timeline {
+    Timeline { near_limits: Vec::new(), ..seventh_timeline() }
+}
+
+/// The same with limits, when nobody measured processors and energy.
+pub fn seventh_timeline() -> Timeline {
+    Timeline { utilisation: None, energy: None, ..eighth_timeline() }
+}
+
+/// The same with processors and energy, before a device's memory was modelled.
+pub fn eighth_timeline() -> Timeline {
+    Timeline { device_predictions: Vec::new(), ..timeline() }
 }
 
 /// The timeline of [`records`].

@@ -23,6 +23,7 @@ use crate::category::KnownNames;
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
 use crate::parameters::{ParameterLayers, layer_in};
+use crate::reads::read_by;
 use crate::sequence::SequenceTable;
 use crate::stack::{Frame, OperatorStack};
 
@@ -66,8 +67,11 @@ impl<H: Hooks> Attribution<H> {
 
     /// An operator starts on the thread of this stack.
     pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) {
-        let Some(place) = stack.push() else { return };
-        if !operator.is_backward && operator.name.starts_with(ENGINE) {
+        let Some(place) = stack.push() else {
+            return operator.inputs.iter().for_each(|&storage| self.hooks.read(storage));
+        };
+        let is_engine = !operator.is_backward && operator.name.starts_with(ENGINE);
+        if is_engine {
             stack.set_node_layer(Name(0));
             stack.set(place, Frame::Engine);
         } else if operator.is_backward || !stack.is_in_operator() {
@@ -76,6 +80,9 @@ impl<H: Hooks> Attribution<H> {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
             stack.set(place, Frame::Outermost(self.enter(operator, layer)));
+        }
+        if !is_engine {
+            stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
         }
         if !operator.is_backward && operator.sequence >= 0 {
             self.sequences.remember(operator.thread, operator.sequence, self.hooks.current().layer);
@@ -108,7 +115,7 @@ impl<H: Hooks> Attribution<H> {
     /// The operator that started last on the thread of this stack ends; `gradient` is the storage of the gradient that it
     /// leaves, if it is an `AccumulateGrad` node. An end without a start is passed over.
     pub fn operator_ends(&self, stack: &OperatorStack<H>, gradient: Option<Storage>) {
-        let Some(frame) = stack.pop() else { return };
+        let Some(frame) = stack.pop(|storage| self.hooks.read(storage)) else { return };
         if let Frame::Outermost(entered) = frame {
             self.hooks.leave(entered);
         }

@@ -44,6 +44,6 @@ pub struct Operator<'a> {
     pub thread: u64,
     /// The parameter for which an `AccumulateGrad` node works.
     pub variable: Option<Storage>,
-    /// The storages that a forward operator reads; empty unless the face was asked for them.
+    /// The storages that a forward operator takes, of itself first; empty unless the face was asked for them.
     pub inputs: &'a [Storage],
 }

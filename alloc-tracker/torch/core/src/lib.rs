@@ -8,6 +8,7 @@
 //! ```text
 //! face: operator starts, ends ----> event ----> stack       the operators that run on this thread
 //!                                     |         sequence    layer by number of the autograd node
+//!                                     |         reads       which storages it reads, told when it ends
 //! face: parameters by path -----------+-------> parameters  layer by parameter and by input
 //! face: a storage is allocated -------+-------> category    what a storage is for
 //!                                               attribution all of it together
@@ -44,6 +45,9 @@ mod hooks;
 
 mod category;
 mod parameters;
+mod pending;
+mod reads;
+
 mod stack;
 
 mod attribution;

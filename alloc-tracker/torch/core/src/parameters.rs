@@ -1,5 +1,6 @@
 //! The layers of parameters, for models whose layers are named by their parameters' paths.
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloc_tracker::hooks::Name;
 use dashmap::DashMap;
@@ -8,19 +9,27 @@ use crate::event::Storage;
 use crate::hooks::Hooks;
 
 /// Parameter storage -> layer. Read at every operator, by every thread that runs some.
-pub(crate) struct ParameterLayers(LazyLock<DashMap<Storage, Name>>);
+pub(crate) struct ParameterLayers {
+    by_storage: LazyLock<DashMap<Storage, Name>>,
+    /// Whether there is one: only then operators have layers by what they read.
+    is_named: AtomicBool,
+}
 
 impl ParameterLayers {
     pub(crate) const fn new() -> ParameterLayers {
-        ParameterLayers(LazyLock::new(DashMap::new))
+        ParameterLayers { by_storage: LazyLock::new(DashMap::new), is_named: AtomicBool::new(false) }
     }
 
     pub(crate) fn insert(&self, parameter: Storage, layer: Name) {
-        self.0.insert(parameter, layer);
+        self.by_storage.insert(parameter, layer);
+        self.is_named.store(true, Ordering::Relaxed);
     }
 
     fn named(&self, storage: Storage) -> Option<Name> {
-        self.0.get(&storage).map(|layer| *layer)
+        if !self.is_named.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.by_storage.get(&storage).map(|layer| *layer)
     }
 
     /// The layer of a parameter: as its path names it, or else the one in which its storage was allocated.
@@ -31,7 +40,7 @@ impl ParameterLayers {
     /// The layer of an operator that reads these storages: of the first that is a parameter, or else the one in which the
     /// first of them was allocated that was allocated in a layer.
     pub(crate) fn of_inputs(&self, hooks: &impl Hooks, inputs: &[Storage]) -> Option<Name> {
-        if inputs.is_empty() {
+        if inputs.is_empty() || !self.is_named.load(Ordering::Relaxed) {
             return None;
         }
         let by_parameter = inputs.iter().find_map(|&input| self.named(input));

@@ -4,7 +4,9 @@ use std::fmt;
 
 use alloc_tracker::hooks::Name;
 
+use crate::event::Storage;
 use crate::hooks::Hooks;
+use crate::pending::PendingReads;
 
 /// Operators nested deeper than this on one thread are not looked at; their bytes belong to the one around them.
 const MAX_DEPTH: usize = 128;
@@ -24,6 +26,9 @@ pub(crate) enum Frame<Entered> {
 pub struct OperatorStack<H: Hooks> {
     depth: Cell<usize>,
     frames: [Cell<Frame<H::Entered>>; MAX_DEPTH],
+    reads: PendingReads,
+    /// How many reads were pending as each frame was added.
+    reads_before: [Cell<usize>; MAX_DEPTH],
     /// Whether one of the frames is `Outermost`.
     is_in_operator: Cell<bool>,
     /// How many of the frames are `Engine`.
@@ -38,6 +43,8 @@ impl<H: Hooks> OperatorStack<H> {
         OperatorStack {
             depth: Cell::new(0),
             frames: [const { Cell::new(Frame::Nested) }; MAX_DEPTH],
+            reads: PendingReads::new(),
+            reads_before: [const { Cell::new(0) }; MAX_DEPTH],
             is_in_operator: Cell::new(false),
             engines: Cell::new(0),
             node_layer: Cell::new(Name(0)),
@@ -50,7 +57,13 @@ impl<H: Hooks> OperatorStack<H> {
         let depth = self.depth.get();
         self.depth.set(depth + 1);
         self.frames.get(depth)?.set(Frame::Nested);
+        self.reads_before[depth].set(self.reads.count());
         Some(depth)
+    }
+
+    /// The innermost operator reads these storages until it ends. Gives `no_room` those that cannot be remembered so long.
+    pub(crate) fn will_read(&self, storages: &[Storage], no_room: impl Fn(Storage)) {
+        self.reads.add(storages, no_room);
     }
 
     /// Says what the frame at `place`, which `push` gave, is.
@@ -63,10 +76,14 @@ impl<H: Hooks> OperatorStack<H> {
         self.frames[place].set(frame);
     }
 
-    /// Takes the innermost frame off; `None` when no operator runs. One that was too deep is `Nested`.
-    pub(crate) fn pop(&self) -> Option<Frame<H::Entered>> {
+    /// Takes the innermost frame off, and gives `read` what its operator read; `None` when no operator runs. One that was
+    /// too deep is `Nested`.
+    pub(crate) fn pop(&self, read: impl FnMut(Storage)) -> Option<Frame<H::Entered>> {
         let depth = self.depth.get().checked_sub(1)?;
         self.depth.set(depth);
+        if let Some(before) = self.reads_before.get(depth) {
+            self.reads.take_from(before.get(), read);
+        }
         let frame = self.frames.get(depth).map_or(Frame::Nested, Cell::get);
         match frame {
             Frame::Engine => self.engines.set(self.engines.get() - 1),

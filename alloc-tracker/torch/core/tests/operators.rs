@@ -24,6 +24,44 @@ fn a_nested_operator_changes_nothing() {
     assert_eq!(TRACKER.state().calls, [1, 2], "the two outermost operators are calls of their own, numbered from 1");
 }
 
+/// Each operator tells at its end what none around it reads, while the outermost one is still active. The engine's own event
+/// reads nothing.
+#[test]
+fn operators_tell_at_their_ends_what_they_read() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    let conv = ["", "", "aten::conv2d"];
+    thread.reads("aten::conv2d", 0, &[0x1000, 0x2000], conv);
+    thread.reads("aten::view", -1, &[0x1000], conv);
+    thread.ends();
+    thread.reads("aten::copy_", -1, &[0x3000, 0x1000], conv);
+    thread.ends();
+    thread.reads("aten::mm", -1, &[0x3000, 0x1000], conv);
+    assert_eq!(TRACKER.state().read, [], "nobody has ended that reads");
+    thread.ends();
+    let read = |address: usize| (address, "aten::conv2d".to_owned());
+    assert_eq!(TRACKER.state().read, [read(0x3000)]);
+    thread.ends();
+    assert_eq!(TRACKER.state().read, [read(0x3000), read(0x1000), read(0x2000)]);
+    thread.reads("autograd::engine::evaluate_function: ReluBackward0", -1, &[0x1000], NOTHING);
+    thread.ends();
+    assert_eq!(TRACKER.state().read.len(), 3);
+    assert_eq!(TRACKER.scope(), NOTHING, "no layer is looked up by inputs when none was named");
+}
+
+/// Nested deeper than anybody counts, an operator tells at its start.
+#[test]
+fn an_operator_that_is_nested_too_deep_tells_what_it_reads_all_the_same() {
+    attribution!(TRACKER, ATTRIBUTION);
+    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    for storage in 1..=200 {
+        thread.reads("aten::add", -1, &[storage], ["", "", "aten::add"]);
+    }
+    assert_eq!(TRACKER.state().read.len(), 200 - 128);
+    (0..200).for_each(|_| thread.ends());
+    assert_eq!(TRACKER.state().read.len(), 200);
+}
+
 /// The table at the head of `attribution.rs`, line by line, with the program in no phase.
 #[test]
 fn a_backward_pass() {

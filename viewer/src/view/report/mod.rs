@@ -4,6 +4,7 @@
 mod elements;
 mod flame_frame;
 
+mod account;
 mod comparison;
 mod fates;
 mod stacks;

@@ -7,8 +7,8 @@ use crate::model::{Run, exact, share, size};
 use crate::view::flame::flamegraph;
 use crate::view::folded::FlameOrder;
 use crate::view::report::flame_frame::flame_frame;
-use crate::view::report::{fates, stacks, tables};
-use crate::view::timeline::timeline_svg;
+use crate::view::report::{account, fates, stacks, tables};
+use crate::view::timeline::{rss_svg, timeline_svg};
 use crate::view::words::facts::{facts, losses};
 
 /// A fact with more bytes than this gets a line of its own.
@@ -29,6 +29,15 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
             }
             h3 { "Live bytes over time" }
             figure.picture { (PreEscaped(timeline_svg(run, dimension))) }
+            @if let Some(picture) = rss_svg(run, dimension) {
+                h3 { "Resident set over time" }
+                figure.rss { (PreEscaped(picture)) }
+                p.dim {
+                    "Above zero: live bytes, and on top of them what else is resident. Below zero: pages that the allocator "
+                    "claimed and nobody touched, of whichever owner. The line is the resident set: the stack less what lies "
+                    "below zero."
+                }
+            }
             h3 { "Who owns the peak" }
             p.dim {
                 "Width is bytes live at the peak. Click a frame to enlarge it, the lowest one to go back; Ctrl-F searches."
@@ -42,7 +51,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
             h3 { "Largest owners" }
             (tables::owners(peak, run.scopes(), 15))
             h3 { "Does it add up?" }
-            (tables::account(run))
+            (account::section(run))
             (tables::lanes(run))
             @if !run.timeline.steps.is_empty() { h3 { "Steps" } (tables::steps(run)) }
             @if !run.timeline.high_waters.is_empty() { h3 { "Each one's own peak" } (tables::high_waters(run)) }

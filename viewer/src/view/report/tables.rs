@@ -6,7 +6,6 @@ use crate::analysis;
 use crate::model::{Run, exact, share, size, time};
 use crate::view::palette::colour;
 use crate::view::report::elements::bar;
-use crate::view::words::account::account_sentence;
 use crate::view::words::names::{name_in, name_or_dash};
 
 /// Number of rows of a table that are visible at first.
@@ -93,44 +92,6 @@ pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Mark
                 }
             }
         }
-    }
-}
-
-/// The account of the resident set as a waterfall: each bar begins where the one before ends.
-pub(super) fn account(run: &Run) -> Markup {
-    let Some(book) = &run.timeline.book else {
-        return html! { p { "The account of the resident set is unavailable: /proc could not be read during this run." } };
-    };
-    // The beginning and the length of each bar. The bar of a negative line begins at the sum that it leads back to.
-    let mut sum = 0i128;
-    let mut highest = i128::from(book.rss_bytes);
-    let mut bars = Vec::new();
-    for line in &book.lines {
-        let next = sum + i128::from(line.bytes);
-        bars.push((sum.min(next).max(0), (next - sum).abs()));
-        highest = highest.max(next);
-        sum = next;
-    }
-    let clamp = |value: i128| u64::try_from(value).unwrap_or(0);
-    html! {
-        table.numbers.bars {
-            caption { "Account of the resident set" }
-            thead { tr { th scope="col" {} th scope="col" { "bytes" } th scope="col" {} th scope="col" { "of RSS" } th.track scope="col" {} } }
-            tbody {
-                @for (line, (from, width)) in book.lines.iter().zip(&bars) {
-                    @let bytes = line.bytes.unsigned_abs();
-                    @let sign = if line.bytes < 0 { "-" } else { "" };
-                    @let fill = if line.name == "unexplained" { "var(--alarm)" } else { "var(--bar)" };
-                    tr {
-                        th scope="row" { (line.name) }
-                        td { (sign) (exact(bytes)) } td { (sign) (size(bytes)) } td { (sign) (share(bytes, book.rss_bytes)) }
-                        (bar(clamp(*from), clamp(*width), clamp(highest), fill))
-                    }
-                }
-            }
-            tfoot { tr { th scope="row" { "= resident set" } (bytes_cells(book.rss_bytes, book.rss_bytes)) (bar(0, book.rss_bytes, clamp(highest), "var(--ink)")) } }
-        }
-        p.dim { (account_sentence(book, &run.timeline.peak)) "." }
     }
 }
 

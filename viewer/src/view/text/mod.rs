@@ -4,16 +4,22 @@ mod sparkline;
 mod terminal;
 
 mod table;
+mod wrapped;
+
+mod sourced_table;
 
 mod chart;
 mod compare;
+mod device;
 mod growth;
 mod leaks;
 mod lifetimes;
 mod owners;
+mod power;
 mod reconcile;
 mod stacks;
 mod top_table;
+mod unread;
 
 mod summary;
 
@@ -23,8 +29,10 @@ pub use growth::growth_text;
 pub use leaks::leaks_text;
 pub use lifetimes::lifetimes_text;
 pub use owners::owners_text;
+pub use power::power_text;
 pub use reconcile::reconcile_text;
 pub use stacks::stacks_text;
 pub use summary::summary_text;
 pub use terminal::Terminal;
 pub use top_table::top_table;
+pub use unread::unread_text;

@@ -1,29 +1,44 @@
-//! `viewer reconcile`: the account of the resident set, and the figures from outside the tracker.
-use crate::model::{Run, exact, share, size};
-use crate::view::text::table::{render, table};
-use crate::view::words::account::account_sentence;
+//! `viewer reconcile`: the account of the resident set, why it is larger than the live bytes, how it goes on to the control
+//! group's limit, and the figures from outside the tracker.
+use alloc_timeline::{BeyondLine, Book};
+
+use crate::analysis::{ChosenBook, PEAK, book_at};
+use crate::model::{Run, exact, share, shortened, size};
+use crate::view::text::sourced_table::SourcedTable;
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::wrapped;
+use crate::view::words::account::{
+    NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size, unavailable,
+};
+use crate::view::words::rss_explained;
+
+/// Characters of a name, in a terminal that has room for them.
+const NAME_WIDTH: usize = 48;
+
+/// The account of the peak and the figures, as `viewer summary` shows them.
+pub(super) fn peak_account_text(run: &Run, terminal: Terminal) -> String {
+    let book = book_at(&run.timeline, PEAK).ok().flatten();
+    reconcile_text(run, book.as_ref(), terminal)
+}
 
 /// The account as a table whose lines sum to the resident set, and the figures. What is missing is named as missing.
-pub fn reconcile_text(run: &Run) -> String {
+pub fn reconcile_text(run: &Run, chosen: Option<&ChosenBook<'_>>, terminal: Terminal) -> String {
+    let width = terminal.width;
     let mut out = String::from("Account of the resident set\n");
-    match &run.timeline.book {
-        None => out.push_str("  unavailable: /proc could not be read during this run\n"),
-        Some(book) => {
-            let mut table = table(&["", ">bytes", ">", ">of RSS"]);
-            for line in &book.lines {
-                let bytes = line.bytes.unsigned_abs();
-                let sign = if line.bytes < 0 { "-" } else { "" };
-                table.add_row([
-                    line.name.clone(),
-                    format!("{sign}{}", exact(bytes)),
-                    format!("{sign}{}", size(bytes)),
-                    format!("{sign}{}", share(bytes, book.rss_bytes)),
-                ]);
+    match chosen {
+        None => out.push_str(&format!("  {NO_BOOK}\n")),
+        Some(chosen) => {
+            let book = &*chosen.book;
+            out.push_str(&lines(book).text(width));
+            out.push_str(&wrapped(&account_sentence(chosen, &run.timeline.peak), "", "", width));
+            if let Some(explained) = rss_explained(book, &run.timeline) {
+                out.push_str(&format!("\n{}\n", explained.heading()));
+                explained.sentences.iter().for_each(|sentence| out.push_str(&wrapped(sentence, "  ", "    ", width)));
             }
-            let rss = [exact(book.rss_bytes), size(book.rss_bytes), share(book.rss_bytes, book.rss_bytes)];
-            table.add_row(["= RSS".to_owned()].into_iter().chain(rss));
-            out.push_str(&render(&table));
-            out.push_str(&format!("{}\n", account_sentence(book, &run.timeline.peak)));
+            if !book.beyond.is_empty() {
+                out.push_str("\nFrom the resident set to the limit\n");
+                out.push_str(&beyond(&book.beyond).text(width));
+            }
         }
     }
     out.push_str("\nFigures from outside the tracker\n");
@@ -31,11 +46,49 @@ pub fn reconcile_text(run: &Run) -> String {
         out.push_str("  none recorded\n");
         return out;
     }
-    let mut table = table(&["lane", ">highest", ">at the peak", "source"]);
+    let mut table = SourcedTable::new(&["lane", ">highest", ">at the peak"]);
     for lane in &run.timeline.lanes {
         let known = |bytes: Option<u64>| bytes.map_or("unavailable".to_owned(), size);
-        table.add_row([lane.name.clone(), known(lane.peak_bytes), known(lane.at_peak_bytes), lane.source.clone()]);
+        table.row([lane.name.clone(), known(lane.peak_bytes), known(lane.at_peak_bytes)], &lane.source);
     }
-    out.push_str(&render(&table));
+    out.push_str(&table.text(width));
     out
+}
+
+/// The lines of a book with their parts, and the resident set.
+fn lines(book: &Book) -> SourcedTable {
+    let mut table = SourcedTable::new(&["", ">bytes", ">", ">of RSS"]);
+    let cells =
+        |name: String, bytes: i64| [name, signed_exact(bytes), signed_size(bytes), signed_share(bytes, book.rss_bytes)];
+    for line in &book.lines {
+        table.row(cells(shortened(&line.name, NAME_WIDTH), line.bytes), &line.source);
+        for (name, bytes) in folded_parts(line) {
+            table.row(cells(format!("  {}", shortened(&name, NAME_WIDTH - 2)), bytes), "");
+        }
+    }
+    let rss = [exact(book.rss_bytes), size(book.rss_bytes), share(book.rss_bytes, book.rss_bytes)];
+    table.row(["= RSS".to_owned()].into_iter().chain(rss), "");
+    table
+}
+
+/// The account beyond the resident set. A total begins at the margin, and an empty row follows it; the steps between two
+/// totals are indented.
+fn beyond(lines: &[BeyondLine]) -> SourcedTable {
+    let mut table = SourcedTable::new(&["", ">bytes", ">"]);
+    for (index, line) in lines.iter().enumerate() {
+        let name = shortened(&line.name, NAME_WIDTH - 2);
+        let name = match (line.total, index) {
+            (true, 0) => name,
+            (true, _) => format!("= {name}"),
+            (false, _) => format!("  {name}"),
+        };
+        match line.bytes {
+            Some(bytes) => table.row([name, signed_exact(bytes), signed_size(bytes)], &line.source),
+            None => table.row([name, "unavailable".to_owned(), String::new()], &unavailable(&line.source)),
+        }
+        if line.total && index + 1 < lines.len() {
+            table.row([String::new(), String::new(), String::new()], "");
+        }
+    }
+    table
 }

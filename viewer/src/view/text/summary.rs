@@ -1,24 +1,29 @@
 //! `viewer summary`: what ran, who owned the peak, whether it adds up, and what is not known.
 use alloc_timeline::Dimension;
 
-use crate::analysis::{owners, summarise};
+use crate::analysis::{owners, summarise, unread};
 use crate::model::{Run, exact, share, size, time};
-use crate::view::text::reconcile::reconcile_text;
+use crate::view::text::device::device_text;
+use crate::view::text::reconcile::peak_account_text;
 use crate::view::text::table::{owner_cells, render, short_name, table};
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::wrapped;
 use crate::view::words::facts::{facts, losses};
+use crate::view::words::near_limit_text;
 use crate::view::words::trend::growth_paragraph;
+use crate::view::words::unread::unread_sentences;
 
 /// Rows of each table.
 const MOST_ROWS: usize = 10;
 
 /// The whole summary.
-pub fn summary_text(run: &Run) -> String {
+pub fn summary_text(run: &Run, terminal: Terminal) -> String {
     let summary = summarise(run);
     let peak = &summary.peak;
     let mut out = format!("{}\n\n", run.title());
     let pair = |out: &mut String, name: &str, value: &str| out.push_str(&format!("  {name:<18} {value}\n"));
     for (name, value) in facts(run) {
-        pair(&mut out, &name, &value);
+        out.push_str(&wrapped(&value, &format!("  {name:<18} "), &" ".repeat(21), terminal.width));
     }
     out.push_str("\nPeak\n");
     let bytes = |bytes: u64| format!("{:>16} bytes  {:>12}", exact(bytes), size(bytes));
@@ -44,19 +49,32 @@ pub fn summary_text(run: &Run) -> String {
         out.push_str(&format!("\nPeak by {dimension}\n{}", by_dimension(run, dimension)));
     }
     out.push_str(&format!("\nHigh waters: each one's own peak\n{}", high_waters(run)));
+    if let Some(recorded) = &run.timeline.unread {
+        out.push_str("\nWhat of the peak was read again: viewer unread\n");
+        let sentences = unread_sentences(recorded, &unread(&run.timeline));
+        sentences.iter().for_each(|sentence| out.push_str(&format!("  {sentence}\n")));
+    }
+    let device = device_text(&run.timeline.device_predictions);
+    if !device.is_empty() {
+        out.push_str(&format!("\n{device}"));
+    }
     out.push_str(&format!("\nAlive at exit\n{}", alive(run)));
     let growth = growth_paragraph(run);
     if !growth.is_empty() {
         out.push_str(&format!("\n{}\n", growth.trim_end_matches('\n')));
     }
-    out.push_str(&format!("\n{}", reconcile_text(run)));
+    out.push_str(&format!("\n{}", peak_account_text(run, terminal)));
+    let near = near_limit_text(&run.timeline);
+    if !near.is_empty() {
+        out.push_str(&format!("\n{near}"));
+    }
     out.push_str("\nLost or unavailable\n");
     let losses = losses(run);
     if losses.is_empty() {
         out.push_str("  nothing\n");
     }
     for loss in losses {
-        out.push_str(&format!("  {loss}\n"));
+        out.push_str(&wrapped(&loss, "  ", "    ", terminal.width));
     }
     out
 }

@@ -7,8 +7,11 @@ use crate::view::words::names::name_or_dash;
 
 /// Lines below the head and at the end, and none between rows or columns.
 const STYLE: TableStyle = TableStyle::new()
-    .header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
-    .bottom_border(LineStyle::none().fill('\u{2500}').junction('\u{2500}'));
+    .header_separator(LineStyle::none().fill(RULE).junction(RULE))
+    .bottom_border(LineStyle::none().fill(RULE).junction(RULE));
+
+/// What those lines are drawn with.
+pub(super) const RULE: char = '\u{2500}';
 
 /// The longest name that a table displays in full.
 const LONGEST_NAME: usize = 30;

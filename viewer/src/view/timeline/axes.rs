@@ -3,10 +3,11 @@ use alloc_timeline::Dimension;
 
 use crate::analysis::growing_phases;
 use crate::model::{Run, size, time};
+use crate::view::ink::{AXIS, DIM, GRID, INK};
 use crate::view::palette::colour;
 use crate::view::scale::time_ticks;
 use crate::view::svg::{Coordinate, Svg};
-use crate::view::timeline::layout::{AXIS, DIM, GRID, INK, LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, RIGHT, TOP};
+use crate::view::timeline::layout::{LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, RIGHT, TOP};
 
 /// With more steps than this no boundaries are drawn: they would be a grey haze.
 const MOST_STEP_LINES: usize = 60;
@@ -17,7 +18,7 @@ const MOST_MARKS: usize = 400;
 pub(super) fn grid(svg: &mut Svg, area: &PlotArea) {
     let (bottom, right) = (TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH);
     for (label, height) in area.scale.lines() {
-        let y = TOP + PLOT_HEIGHT * (1.0 - height);
+        let y = area.y_at(height);
         svg.element("path", format_args!("{GRID} d=\"M{LEFT} {}H{right}\"", Coordinate(y)));
         svg.text(LEFT - 8.0, y + 4.0, format_args!("{DIM} font-size=\"12\" text-anchor=\"end\""), &label);
     }

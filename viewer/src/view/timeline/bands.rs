@@ -1,9 +1,10 @@
 //! The bands, the line of the resident set over them, and the columns that display tips under the mouse.
-use crate::analysis::Curve;
+use crate::analysis::{Band, Curve};
 use crate::model::{size, time};
-use crate::view::palette::colour;
+use crate::view::ink::{DIM, HALO, RSS};
+use crate::view::palette::{Rgb, colour};
 use crate::view::svg::{Coordinate, Svg};
-use crate::view::timeline::layout::{DIM, HALO, LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, RSS, TOP};
+use crate::view::timeline::layout::{LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, TOP};
 
 /// Number of columns with a tip.
 const TIP_COLUMNS: usize = 108;
@@ -17,20 +18,33 @@ pub(super) fn stack(svg: &mut Svg, area: &PlotArea, curve: &Curve) {
     }
     let hidden = hidden_peaks(curve);
     if hidden.iter().zip(&curve.total).any(|(high, total)| high > total) {
-        let path = outline(area, &curve.time_ns, &curve.total, &hidden);
+        let path = outline(area, &curve.time_ns, &curve.total, &hidden, PlotArea::y);
         let tip = "live between two samples";
         svg.with_tip("path", format_args!("class=\"tl-high\" fill=\"#d9dee3\" d=\"{path}\""), tip);
     }
-    let mut floor = vec![0u64; curve.time_ns.len()];
-    for index in curve.stacking_order() {
+    let coloured = curve.stacking_order().into_iter().map(|index| {
         let band = &curve.bands[index];
+        (band, colour(curve.dimension, &band.name, index), format!("{}: {} at the peak", band.name, size(band.at_peak)))
+    });
+    pile(svg, area, &curve.time_ns, coloured, PlotArea::y);
+}
+
+/// Bands on top of each other, each with its colour and its tip. `y` says where bytes lie: above zero or below it.
+pub(super) fn pile<'a>(
+    svg: &mut Svg,
+    area: &PlotArea,
+    times: &[u64],
+    bands: impl IntoIterator<Item = (&'a Band, Rgb, String)>,
+    y: fn(&PlotArea, u64) -> f64,
+) {
+    let mut floor = vec![0u64; times.len()];
+    for (band, fill, tip) in bands {
         let ceiling: Vec<u64> = floor.iter().zip(&band.bytes).map(|(a, b)| a.saturating_add(*b)).collect();
-        let path = outline(area, &curve.time_ns, &floor, &ceiling);
-        let fill = colour(curve.dimension, &band.name, index);
+        let path = outline(area, times, &floor, &ceiling, y);
         svg.with_tip(
             "path",
             format_args!("class=\"tl-edge\" fill=\"{fill}\" stroke=\"#fff\" stroke-width=\"0.5\" d=\"{path}\""),
-            &format!("{}: {} at the peak", band.name, size(band.at_peak)),
+            &tip,
         );
         floor = ceiling;
     }
@@ -45,9 +59,9 @@ fn hidden_peaks(curve: &Curve) -> Vec<u64> {
 }
 
 /// The outline of the area between two curves. Nothing is drawn where the area is empty.
-fn outline(area: &PlotArea, times: &[u64], floor: &[u64], ceiling: &[u64]) -> String {
+fn outline(area: &PlotArea, times: &[u64], floor: &[u64], ceiling: &[u64], y: fn(&PlotArea, u64) -> f64) -> String {
     let point =
-        |index: usize, bytes: u64| format!("{} {}", Coordinate(area.x(times[index])), Coordinate(area.y(bytes)));
+        |index: usize, bytes: u64| format!("{} {}", Coordinate(area.x(times[index])), Coordinate(y(area, bytes)));
     let mut path = String::new();
     let mut from = 0;
     let empty = |index: usize| ceiling[index] <= floor[index];
@@ -84,14 +98,14 @@ pub(super) fn rss_line(svg: &mut Svg, area: &PlotArea, curve: &Curve) {
     }
 }
 
-/// Invisible columns. The tip of each lists the bands at its highest instant.
-pub(super) fn tips(svg: &mut Svg, area: &PlotArea, curve: &Curve) {
+/// Invisible columns. The tip of each lists the bands at its highest instant, under a headline.
+pub(super) fn tips(svg: &mut Svg, area: &PlotArea, curve: &Curve, headline: impl Fn(usize) -> String) {
     let width = PLOT_WIDTH / TIP_COLUMNS as f64;
     let column = |ns: u64| (((area.x(ns) - LEFT) / width) as usize).min(TIP_COLUMNS - 1);
     let indices: Vec<usize> = (0..curve.time_ns.len()).collect();
     for group in indices.chunk_by(|a, b| column(curve.time_ns[*a]) == column(curve.time_ns[*b])) {
         let Some(&highest) = group.iter().max_by_key(|index| curve.total[**index]) else { continue };
-        let mut tip = format!("{}: {} live", time(curve.time_ns[highest]), size(curve.total[highest]));
+        let mut tip = format!("{}: {}", time(curve.time_ns[highest]), headline(highest));
         for band in curve.bands.iter().filter(|band| band.bytes[highest] > 0) {
             tip.push_str(&format!("\n{}: {}", band.name, size(band.bytes[highest])));
         }

@@ -3,26 +3,32 @@ use alloc_timeline::Dimension;
 
 use crate::analysis::Curve;
 use crate::model::{Run, share, shortened, size, time};
-use crate::view::palette::colour;
+use crate::view::ink::{DIM, HALO, INK, RSS};
+use crate::view::palette::{Rgb, colour};
 use crate::view::svg::{Coordinate, Svg};
-use crate::view::timeline::layout::{DIM, HALO, INK, LEFT, PLOT_WIDTH, PlotArea, RSS, TOP};
+use crate::view::timeline::layout::{LEFT, PLOT_WIDTH, PlotArea, TOP};
 use crate::view::words::names::name_in;
 
 /// Distance between two entries of the legend.
-const LEGEND_LINE: f64 = 30.0;
+pub(super) const LEGEND_LINE: f64 = 30.0;
 /// The longest name in the legend.
 const LEGEND_NAME: usize = 29;
 
 /// Two lines above the picture.
 pub(super) fn heading(svg: &mut Svg, run: &Run, dimension: Dimension) {
-    svg.text(LEFT, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
     let peak = &run.timeline.peak;
     let mut line = format!("Live bytes by {dimension}; peak {} at {}", size(peak.live_bytes), time(peak.time_ns));
     match run.rss_peak() {
         Some(rss) => line.push_str(&format!("; resident at most {}", size(rss))),
         None => line.push_str("; resident set unavailable"),
     }
-    svg.text(LEFT, 52.0, format_args!("{DIM} font-size=\"13\""), &line);
+    title(svg, run, &line);
+}
+
+/// What ran, and a line below that says what the picture shows.
+pub(super) fn title(svg: &mut Svg, run: &Run, line: &str) {
+    svg.text(LEFT, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
+    svg.text(LEFT, 52.0, format_args!("{DIM} font-size=\"13\""), line);
 }
 
 /// A circle at the peak, with a label above it.
@@ -69,15 +75,9 @@ pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve) {
     svg.text(x, y, &dim, &format!("{} at the peak", curve.dimension));
     for (rank, band) in curve.bands.iter().enumerate() {
         y += LEGEND_LINE;
-        let fill = colour(curve.dimension, &band.name, rank);
-        let swatch = format_args!(
-            "width=\"13\" height=\"13\" rx=\"2\" fill=\"{fill}\" x=\"{x}\" y=\"{}\"",
-            Coordinate(y - 11.0)
-        );
-        svg.element("rect", swatch);
-        svg.text(x + 20.0, y, &ink, &shortened(&name_in(curve.dimension, &band.name), LEGEND_NAME));
+        let name = name_in(curve.dimension, &band.name);
         let amount = format!("{}  ({})", size(band.at_peak), share(band.at_peak, live));
-        svg.text(x + 20.0, y + 14.0, &dim, &amount);
+        entry(svg, y, colour(curve.dimension, &band.name, rank), &name, &amount);
     }
     if !curve.rss.is_empty() {
         y += LEGEND_LINE;
@@ -87,4 +87,14 @@ pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve) {
         let amount = amount.map_or("not read at the peak".to_owned(), |bytes| format!("{} at the peak", size(bytes)));
         svg.text(x + 20.0, y + 14.0, &dim, &amount);
     }
+}
+
+/// One entry of a legend: a colour, a name, and an amount below the name.
+pub(super) fn entry(svg: &mut Svg, y: f64, fill: Rgb, name: &str, amount: &str) {
+    let x = LEFT + PLOT_WIDTH + 22.0;
+    let swatch =
+        format_args!("width=\"13\" height=\"13\" rx=\"2\" fill=\"{fill}\" x=\"{x}\" y=\"{}\"", Coordinate(y - 11.0));
+    svg.element("rect", swatch);
+    svg.text(x + 20.0, y, format_args!("{INK} font-size=\"12\""), &shortened(name, LEGEND_NAME));
+    svg.text(x + 20.0, y + 14.0, format_args!("{DIM} font-size=\"12\""), amount);
 }

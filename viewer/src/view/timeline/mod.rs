@@ -17,13 +17,18 @@ mod axes;
 mod bands;
 mod labels;
 
+mod rss;
+
 use alloc_timeline::Dimension;
 
 use crate::analysis::curve;
-use crate::model::Run;
+use crate::model::{Run, size};
+use crate::view::ink::STYLE;
 use crate::view::scale::Scale;
 use crate::view::svg::Svg;
-use crate::view::timeline::layout::{HEIGHT, PlotArea, STYLE, WIDTH};
+use crate::view::timeline::layout::{HEIGHT, PlotArea, WIDTH};
+
+pub use rss::rss_svg;
 
 /// Number of columns into which the instants are gathered before they are drawn. A column is about two pixels wide.
 const COLUMNS: usize = 420;
@@ -42,6 +47,7 @@ pub fn timeline_svg(run: &Run, dimension: Dimension) -> String {
         end_ns: timeline.duration_ns.max(whole.span().1).max(timeline.peak.time_ns),
         // A sixteenth more leaves room for the label of the peak.
         scale: Scale::bytes(most.saturating_add(most / 16), 9),
+        below: 0.0,
     };
     let mut svg = Svg::new(WIDTH, HEIGHT, &format!("Live bytes over time: {}", run.title()), STYLE);
     svg.element("rect", format_args!("class=\"tl-bg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\""));
@@ -50,7 +56,7 @@ pub fn timeline_svg(run: &Run, dimension: Dimension) -> String {
     bands::stack(&mut svg, &area, &thin);
     axes::steps(&mut svg, &area, run);
     bands::rss_line(&mut svg, &area, &thin);
-    bands::tips(&mut svg, &area, &whole);
+    bands::tips(&mut svg, &area, &whole, |index| format!("{} live", size(whole.total[index])));
     axes::marks(&mut svg, &area, run);
     labels::peak(&mut svg, &area, run);
     axes::growing_phases_strip(&mut svg, &area, run);

@@ -2,7 +2,10 @@
 // Each group uses only the groups above it.
 pub(super) mod account;
 pub(super) mod names;
+mod near_limit;
 pub(super) mod owners;
+mod rss_over_live;
+pub(super) mod unread;
 mod verdicts;
 
 pub(super) mod trend;
@@ -11,5 +14,7 @@ pub(super) mod stacks;
 
 pub(super) mod facts;
 
+pub use near_limit::near_limit_text;
+pub use rss_over_live::{RssExplained, rss_explained};
 pub use trend::growth_paragraph;
 pub use verdicts::verdicts;

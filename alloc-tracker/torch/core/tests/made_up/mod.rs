@@ -23,6 +23,8 @@ pub struct State {
     allocated_in: BTreeMap<usize, Name>,
     /// The labels in order: storage, category, layer.
     pub labels: Vec<(usize, Category, Option<String>)>,
+    /// The storages that were read, in order, and the operator that was active.
+    pub read: Vec<(usize, String)>,
     /// What `expect_storage` said, in order.
     pub expected: Vec<Option<Category>>,
 }
@@ -39,6 +41,7 @@ impl MadeUp {
             calls: Vec::new(),
             allocated_in: BTreeMap::new(),
             labels: Vec::new(),
+            read: Vec::new(),
             expected: Vec::new(),
         }))
     }
@@ -108,6 +111,12 @@ impl Hooks for &'static MadeUp {
         let layer = layer.map(|layer| state.text(layer));
         state.labels.push((storage.address(), category, layer));
         Ok(())
+    }
+
+    fn read(&self, storage: Storage) {
+        let mut state = self.state();
+        let op = state.text(state.current.op);
+        state.read.push((storage.address(), op));
     }
 
     fn expect_storage(&self, category: Option<Category>) {

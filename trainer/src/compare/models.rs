@@ -1,13 +1,12 @@
-//! Several runs side by side, each in a process of its own: a heap, a resident set and a peak cannot be reset.
+//! Models and modes side by side.
 use std::fmt::Write as _;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use alloc_timeline::Timeline;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use crate::check;
+use super::request::Request;
+use crate::child::{self, Job};
 use crate::cli::CompareArgs;
 use crate::model::ModelName;
 use crate::settings::{Mode, timeline_name};
@@ -27,87 +26,33 @@ struct Row {
 }
 
 /// Runs every model in every mode, one after the other, and prints the table on stdout.
-pub fn compare(args: &CompareArgs) -> Result<ExitCode> {
-    let work = &args.work;
-    ensure!(!args.models.is_empty() && !args.modes.is_empty(), "nothing to compare; give --models and --modes");
-    check::amounts(work)?;
-    check::optimizer(args.sgd)?;
-    let threads = check::threads(work.threads)?;
-    let data = check::data_folder(work.data.as_deref())?;
-    for (model, mode) in runs(args) {
-        check::sizes(model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
-        check::memory(model, work, (mode == Mode::Train).then_some(args.sgd))?;
-    }
-    check::writable_folder(&args.out)?;
-
-    interrupt::listen()?;
+pub(super) fn compare(args: &CompareArgs, request: &Request) -> Result<ExitCode> {
+    let program = std::env::current_exe().context("cannot find this program's own file to start it again")?;
     let mut rows = Vec::new();
-    for (model, mode) in runs(args) {
+    for &job in &request.jobs {
+        let Job { model, mode, .. } = job;
         if interrupt::requested() {
             return Ok(ExitCode::from(exit_code::INTERRUPTED));
         }
         // `cargo xtask demo` and `gate` find the beginning of each run by this line.
         console::print_error_line(&format!("{model} {mode}"));
         let out = args.out.join(timeline_name(model, mode));
-        let code = run_in_process(args, model, mode, threads, &data, &out)?;
-        if code == i32::from(exit_code::INTERRUPTED) {
-            return Ok(ExitCode::from(exit_code::INTERRUPTED));
+        let mut command = Command::new(&program);
+        // Its lines must not mix with the table on stdout.
+        command.args(job.arguments()).arg("--out").arg(&out).stdout(std::io::stderr());
+        match child::wait(&mut command)?.code() {
+            Some(0) => rows.push(row(model, mode, &alloc_timeline::load(&out)?)),
+            Some(code) if code == i32::from(exit_code::INTERRUPTED) => {
+                return Ok(ExitCode::from(exit_code::INTERRUPTED));
+            }
+            Some(code) => bail!("{model} {mode} ended with exit code {code}; its message stands above"),
+            None => {
+                bail!("{model} {mode} was killed, perhaps for lack of memory; give a smaller --batch or --image-size")
+            }
         }
-        ensure!(code == 0, "{model} {mode} ended with exit code {code}; its message stands above");
-        rows.push(row(model, mode, &alloc_timeline::load(&out)?));
     }
-    let (batch, side) = (work.batch, work.image_size);
-    console::print_result(&format!(
-        "batch {batch}, images of 3x{side}x{side}, {threads} thread(s)\n{}",
-        table(&rows).trim_end()
-    ))?;
+    console::print_result(&format!("{}\n{}", request.conditions, table(&rows).trim_end()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The runs to compare, in their order: every model in every mode.
-fn runs(args: &CompareArgs) -> impl Iterator<Item = (ModelName, Mode)> {
-    args.models.iter().flat_map(|&model| args.modes.iter().map(move |&mode| (model, mode)))
-}
-
-/// Does one run in a process of its own; its lines go to stderr. Returns its exit code.
-fn run_in_process(
-    args: &CompareArgs,
-    model: ModelName,
-    mode: Mode,
-    threads: u64,
-    data: &Path,
-    out: &Path,
-) -> Result<i32> {
-    let work = &args.work;
-    let program = std::env::current_exe().context("cannot find this program's own file to start it again")?;
-    let mut command = Command::new(&program);
-    command.arg(mode.as_str()).args(["--model", model.as_str()]);
-    let numbers = [
-        ("--batch", work.batch),
-        ("--steps", work.steps),
-        ("--image-size", work.image_size),
-        ("--threads", threads),
-        ("--seed", work.seed),
-        ("--classes", work.classes),
-    ];
-    for (flag, number) in numbers {
-        command.arg(flag).arg(number.to_string());
-    }
-    command.arg("--data").arg(data).arg("--out").arg(out);
-    if mode == Mode::Train {
-        command.arg("--lr").arg(args.sgd.lr.to_string()).arg("--momentum").arg(args.sgd.momentum.to_string());
-    }
-    // Its lines must not mix with the table on stdout. Its process group is its own, so that Ctrl-C reaches it once,
-    // through this process.
-    command.stdin(Stdio::null()).stdout(std::io::stderr()).process_group(0);
-    let mut child = command.spawn().with_context(|| format!("{}: cannot be started", program.display()))?;
-    interrupt::set_child(child.id() as i32);
-    let status = child.wait();
-    interrupt::set_child(0);
-    match status.context("a run was lost")?.code() {
-        Some(code) => Ok(code),
-        None => bail!("{model} {mode} was killed, perhaps for lack of memory; give a smaller --batch or --image-size"),
-    }
 }
 
 /// The row of the table for one timeline.

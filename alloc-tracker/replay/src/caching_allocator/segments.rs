@@ -1,0 +1,164 @@
+//! Segments of device memory and the blocks that they are divided into.
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The pools: requests of up to 1 MiB share segments, and larger ones do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    Small,
+    Large,
+}
+
+/// A part of a segment, handed out or free. Blocks lie side by side; no two neighbours are both free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub bytes: u64,
+    /// What the caller asked for; 0 in a free block.
+    pub requested: u64,
+    pub is_free: bool,
+    /// The address of its segment's first byte.
+    pub segment: u64,
+}
+
+/// One piece of the device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub pool: Pool,
+    pub bytes: u64,
+}
+
+/// Between two segments the model leaves so much of the address space that each can grow.
+const SPACING: u64 = 1 << 44;
+
+/// All segments, their blocks, and the free blocks of each pool by size. See the module's description.
+#[derive(Clone, Debug, Default)]
+pub struct Segments {
+    segments: BTreeMap<u64, Segment>,
+    blocks: BTreeMap<u64, Block>,
+    /// Sizes and addresses: the first that is large enough fits best.
+    free: [BTreeSet<(u64, u64)>; 2],
+    /// How many segments were ever made.
+    made: u64,
+}
+
+impl Segments {
+    /// A new segment that is one free block. Returns its address.
+    pub fn add(&mut self, pool: Pool, bytes: u64) -> u64 {
+        self.made += 1;
+        let address = self.made * SPACING;
+        self.segments.insert(address, Segment { pool, bytes });
+        self.insert(address, Block { bytes, requested: 0, is_free: true, segment: address });
+        address
+    }
+
+    /// Lets the pool's latest segment grow at its end by `bytes`; the pool's first segment is made where there is none.
+    /// Returns the free block at the end.
+    pub fn grow(&mut self, pool: Pool, bytes: u64) -> u64 {
+        let Some(start) = self.latest(pool) else { return self.add(pool, bytes) };
+        let Some(segment) = self.segments.get_mut(&start) else { return start };
+        let end = start + segment.bytes;
+        segment.bytes += bytes;
+        self.insert(end, Block { bytes, requested: 0, is_free: true, segment: start });
+        self.merge_with_free_neighbours(end)
+    }
+
+    /// The bytes of the free block at the end of the pool's latest segment.
+    pub fn free_at_end(&self, pool: Pool) -> u64 {
+        let last = self.latest(pool).and_then(|start| self.blocks.range(start..start + SPACING).next_back());
+        last.filter(|(_, block)| block.is_free).map_or(0, |(_, block)| block.bytes)
+    }
+
+    fn latest(&self, pool: Pool) -> Option<u64> {
+        self.segments.iter().rev().find(|(_, segment)| segment.pool == pool).map(|(&start, _)| start)
+    }
+
+    /// The free blocks of a pool with at least `bytes`, the smallest first; of equal ones the lowest.
+    pub fn fitting(&self, pool: Pool, bytes: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.free[pool as usize].range((bytes, 0)..).map(|&(size, address)| (address, size))
+    }
+
+    /// The bytes of the block at `address`; 0 when there is none.
+    pub fn bytes_at(&self, address: u64) -> u64 {
+        self.blocks.get(&address).map_or(0, |block| block.bytes)
+    }
+
+    /// Whether the block at `address` is the last of its segment.
+    pub fn is_last(&self, address: u64) -> bool {
+        let next = self.blocks.range(address + 1..).next();
+        let segment = self.blocks.get(&address).map(|block| block.segment);
+        next.map(|(_, block)| block.segment) != segment
+    }
+
+    /// Hands out the free block at `address`, or its first `bytes` if it is to be split. Returns the bytes handed out.
+    pub fn take(&mut self, address: u64, bytes: u64, requested: u64, split: bool) -> u64 {
+        let Some(block) = self.remove(address) else { return 0 };
+        let bytes = if split { bytes } else { block.bytes };
+        self.insert(address, Block { bytes, requested, is_free: false, ..block });
+        if block.bytes > bytes {
+            self.insert(address + bytes, Block { bytes: block.bytes - bytes, ..block });
+        }
+        bytes
+    }
+
+    /// Takes the block at `address` back. Returns what it was; `None` when none is handed out there.
+    pub fn give_back(&mut self, address: u64) -> Option<Block> {
+        let block = *self.blocks.get(&address).filter(|block| !block.is_free)?;
+        self.insert(address, Block { is_free: true, requested: 0, ..block });
+        self.merge_with_free_neighbours(address);
+        Some(block)
+    }
+
+    /// Gives the segments of which all is free back to the device. Returns their bytes.
+    pub fn release(&mut self) -> u64 {
+        let is_whole = |(start, segment): &(&u64, &Segment)| {
+            self.blocks.get(start).is_some_and(|block| block.is_free && block.bytes == segment.bytes)
+        };
+        let whole: Vec<(u64, u64)> = self.segments.iter().filter(is_whole).map(|(&s, one)| (s, one.bytes)).collect();
+        for &(start, _) in &whole {
+            self.segments.remove(&start);
+            self.remove(start);
+        }
+        whole.iter().map(|&(_, bytes)| bytes).sum()
+    }
+
+    /// How many segments there are.
+    pub fn count(&self) -> usize {
+        self.segments.len()
+    }
+
+    fn merge_with_free_neighbours(&mut self, address: u64) -> u64 {
+        let Some(&block) = self.blocks.get(&address) else { return address };
+        let joins = |(_, other): &(&u64, &Block)| other.is_free && other.segment == block.segment;
+        let before = self.blocks.range(..address).next_back().filter(joins).map(|(&start, _)| start);
+        let after = self.blocks.range(address + 1..).next().filter(joins).map(|(&start, _)| start);
+        let parts = [before, Some(address), after].into_iter().flatten();
+        let start = before.unwrap_or(address);
+        let bytes = parts.filter_map(|part| self.remove(part)).map(|part| part.bytes).sum();
+        self.insert(start, Block { bytes, ..block });
+        start
+    }
+
+    fn insert(&mut self, address: u64, block: Block) {
+        if block.is_free
+            && let Some(pool) = self.segments.get(&block.segment).map(|segment| segment.pool)
+        {
+            self.free[pool as usize].insert((block.bytes, address));
+        }
+        self.blocks.insert(address, block);
+    }
+
+    fn remove(&mut self, address: u64) -> Option<Block> {
+        let block = self.blocks.remove(&address)?;
+        self.free.iter_mut().for_each(|free| {
+            free.remove(&(block.bytes, address));
+        });
+        Some(block)
+    }
+
+    /// All segments with their addresses, and the blocks of each, in order.
+    #[cfg(test)]
+    pub fn all(&self) -> impl Iterator<Item = (Segment, Vec<Block>)> + '_ {
+        self.segments.iter().map(|(&start, &segment)| {
+            (segment, self.blocks.range(start..start + SPACING).map(|(_, &block)| block).collect())
+        })
+    }
+}

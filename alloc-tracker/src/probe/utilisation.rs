@@ -1,0 +1,244 @@
+//! What the process and the cores do: processor time, page faults and context switches, as columns and over the run.
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::sensors::{CoreTime, MOST_SINGLE_CORES, ThreadTime, busy_permille, core_times, summary, thread_times};
+use alloc_timeline::{CoreUsage, ProcessUsage, ThreadUsage, Utilisation};
+
+use super::reading::Readings;
+use crate::sys::{self, Usage};
+
+/// Bytes of /proc/stat that are read, so that its lines of cores are among them: at first, enough for some 40 ...
+const STAT_BYTES: usize = 4 << 10;
+/// ... and at most, enough for 2,000.
+const MOST_STAT_BYTES: usize = 200 << 10;
+const END_OF_CORES: &str = "\nintr";
+/// The most threads that are listed; the others are one row.
+const MOST_THREADS: usize = 64;
+/// Listing the threads takes at most one part in this of the time.
+const THREADS_SHARE: u64 = 1_000;
+
+/// The kernel's figures, read on the slow ticks of a recording.
+#[derive(Debug)]
+pub struct UtilisationProbe {
+    began: Reading,
+    before: Reading,
+    cores: Result<File, String>,
+    buffer: Vec<u8>,
+    threads: BTreeMap<u32, ThreadSum>,
+    threads_problem: Option<String>,
+    next_threads_ns: u64,
+}
+
+/// What was read at one instant.
+#[derive(Clone, Debug, Default)]
+struct Reading {
+    time_ns: u64,
+    usage: Option<Usage>,
+    cpu_ns: u64,
+    cores: Vec<CoreTime>,
+}
+
+/// A thread's ticks since the session began.
+#[derive(Debug, Default)]
+struct ThreadSum {
+    name: String,
+    /// What it had when it was first seen, and what it has now.
+    base: (u64, u64),
+    latest: (u64, u64),
+}
+
+impl UtilisationProbe {
+    /// Opens the files and takes the first reading.
+    pub fn open() -> Self {
+        let cores = File::open("/proc/stat").map_err(|error| format!("cores: unavailable: /proc/stat: {error}"));
+        let mut probe = UtilisationProbe {
+            began: Reading::default(),
+            before: Reading::default(),
+            cores,
+            buffer: vec![0; STAT_BYTES],
+            threads: BTreeMap::new(),
+            threads_problem: None,
+            next_threads_ns: 0,
+        };
+        probe.began = probe.take();
+        probe.before = probe.began.clone();
+        probe.list_threads(true);
+        probe
+    }
+
+    /// The columns: shares of the time since the reading before, in thousandths of a core, and counts since the session
+    /// began.
+    pub fn read(&mut self) -> Readings {
+        let now = self.take();
+        let mut readings = Readings::new();
+        let ns = now.time_ns.saturating_sub(self.before.time_ns);
+        let used = now.cpu_ns.saturating_sub(self.before.cpu_ns);
+        readings.extend((used * 1000).checked_div(ns).map(|permille| ("cpu_process_permille".into(), Some(permille))));
+        if let Some(used) = now.usage.zip(self.began.usage).map(|(now, began)| now.since(&began)) {
+            readings.push(("minor_faults".into(), Some(used.minor_faults)));
+            readings.push(("major_faults".into(), Some(used.major_faults)));
+            readings.push(("voluntary_switches".into(), Some(used.voluntary_switches)));
+            readings.push(("involuntary_switches".into(), Some(used.involuntary_switches)));
+        }
+        let busy = busy_permille(&self.before.cores, &now.cores);
+        if now.cores.len() <= MOST_SINGLE_CORES {
+            readings.extend(
+                busy.iter().map(|(core, permille)| (format!("cpu_core_{core}_permille").into(), Some(*permille))),
+            );
+        } else if let Some(cores) = summary(&busy) {
+            readings.push(("cpu_cores_min_permille".into(), Some(cores.min)));
+            readings.push(("cpu_cores_median_permille".into(), Some(cores.median)));
+            readings.push(("cpu_cores_max_permille".into(), Some(cores.max)));
+            readings.push(("cpu_cores_used".into(), Some(cores.used)));
+        }
+        self.before = now;
+        self.list_threads(false);
+        readings
+    }
+
+    /// The figures of the run so far.
+    pub fn figures(&mut self) -> Utilisation {
+        let now = self.take();
+        self.list_threads(true);
+        let process = now.usage.zip(self.began.usage).map(|(now, began)| {
+            let used = now.since(&began);
+            ProcessUsage {
+                user_ns: used.user_ns,
+                system_ns: used.system_ns,
+                minor_faults: used.minor_faults,
+                major_faults: used.major_faults,
+                voluntary_switches: used.voluntary_switches,
+                involuntary_switches: used.involuntary_switches,
+            }
+        });
+        let busy = busy_permille(&self.began.cores, &now.cores);
+        let mut unavailable = Vec::new();
+        if process.is_none() {
+            unavailable.push("process: unavailable: getrusage does not answer".to_owned());
+        }
+        match &self.cores {
+            Err(reason) => unavailable.push(reason.clone()),
+            Ok(_) if now.cores.is_empty() => {
+                unavailable.push("cores: unavailable: /proc/stat names none".to_owned());
+            }
+            Ok(_) => {}
+        }
+        unavailable.extend(self.threads_problem.clone());
+        Utilisation {
+            duration_ns: now.time_ns.saturating_sub(self.began.time_ns),
+            process,
+            cores: busy.into_iter().map(|(core, busy_permille)| CoreUsage { core, busy_permille }).collect(),
+            threads: self.thread_rows(),
+            unavailable,
+            ..Utilisation::default()
+        }
+    }
+
+    fn take(&mut self) -> Reading {
+        let length = self.read_stat();
+        let text = String::from_utf8_lossy(&self.buffer[..length]);
+        let cores = &text[..text.find(END_OF_CORES).unwrap_or(text.len())];
+        Reading {
+            time_ns: sys::now_ns(),
+            usage: Usage::read(),
+            cpu_ns: sys::process_cpu_ns(),
+            cores: core_times(cores),
+        }
+    }
+
+    /// Reads the lines of cores, which are the first; the line of interrupts behind them may be longer than all of them.
+    /// Returns how many bytes were read.
+    fn read_stat(&mut self) -> usize {
+        let Ok(file) = &self.cores else { return 0 };
+        loop {
+            let length = file.read_at(&mut self.buffer, 0).unwrap_or(0);
+            let text = String::from_utf8_lossy(&self.buffer[..length]);
+            if length < self.buffer.len() || text.contains(END_OF_CORES) || length >= MOST_STAT_BYTES {
+                return length;
+            }
+            self.buffer.resize(2 * length, 0);
+        }
+    }
+
+    /// Lists the threads, unless that was done a short while ago and `now` is false.
+    fn list_threads(&mut self, now: bool) {
+        let began = sys::now_ns();
+        if !now && began < self.next_threads_ns {
+            return;
+        }
+        match thread_times(Path::new("/proc/self/task")) {
+            Ok(threads) => threads.into_iter().for_each(|thread| self.saw(thread)),
+            Err(error) => self.threads_problem = Some(format!("threads: unavailable: /proc/self/task: {error}")),
+        }
+        self.next_threads_ns = began + THREADS_SHARE * sys::now_ns().saturating_sub(began);
+    }
+
+    fn saw(&mut self, thread: ThreadTime) {
+        let ticks = (thread.user, thread.system);
+        // A thread that came after the first listing has used nothing before the session.
+        let is_first = self.next_threads_ns == 0;
+        let sum = self
+            .threads
+            .entry(thread.id)
+            .or_insert_with(|| ThreadSum { base: if is_first { ticks } else { (0, 0) }, ..ThreadSum::default() });
+        sum.name = thread.name;
+        sum.latest = ticks;
+    }
+
+    fn thread_rows(&self) -> Vec<ThreadUsage> {
+        let tick_ns = 1_000_000_000 / sys::ticks_per_second();
+        let row = |(id, sum): (&u32, &ThreadSum)| ThreadUsage {
+            id: *id,
+            name: sum.name.clone(),
+            user_ns: sum.latest.0.saturating_sub(sum.base.0) * tick_ns,
+            system_ns: sum.latest.1.saturating_sub(sum.base.1) * tick_ns,
+        };
+        let mut rows: Vec<ThreadUsage> = self.threads.iter().map(row).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.user_ns + row.system_ns));
+        if rows.len() > MOST_THREADS {
+            let others = rows.split_off(MOST_THREADS);
+            rows.push(ThreadUsage {
+                id: 0,
+                name: format!("{} other threads", others.len()),
+                user_ns: others.iter().map(|row| row.user_ns).sum(),
+                system_ns: others.iter().map(|row| row.system_ns).sum(),
+            });
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_process_is_seen() {
+        let mut probe = UtilisationProbe::open();
+        let until = sys::thread_cpu_ns() + 50_000_000;
+        while sys::thread_cpu_ns() < until {}
+        let readings: BTreeMap<_, _> = probe.read().into_iter().collect();
+        assert!(readings["cpu_process_permille"] > Some(0), "{readings:?}");
+        assert!(readings.contains_key("minor_faults") && readings.contains_key("involuntary_switches"), "{readings:?}");
+        let figures = probe.figures();
+        let process = figures.process.expect("getrusage");
+        assert!(process.user_ns + process.system_ns >= 40_000_000 && figures.duration_ns >= 50_000_000, "{figures:?}");
+        assert!(!figures.threads.is_empty() && figures.unavailable.is_empty(), "{figures:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_and_the_rest_stands() {
+        let mut probe =
+            UtilisationProbe { cores: Err("cores: unavailable: closed".into()), ..UtilisationProbe::open() };
+        probe.before.cores.clear();
+        let names: Vec<_> = probe.read().into_iter().map(|(name, _)| name).collect();
+        assert!(names.contains(&"cpu_process_permille".into()), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with("cpu_core")), "{names:?}");
+        let figures = probe.figures();
+        assert_eq!((figures.cores, figures.unavailable), (Vec::new(), vec!["cores: unavailable: closed".to_owned()]));
+        assert!(figures.process.is_some());
+    }
+}

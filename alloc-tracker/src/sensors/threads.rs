@@ -1,0 +1,57 @@
+//! Processor time by thread, from /proc/self/task/*/stat.
+use std::path::Path;
+
+use procfs_core::FromRead;
+use procfs_core::process::Stat;
+
+/// What a thread has used so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadTime {
+    /// The kernel's number of the thread.
+    pub id: u32,
+    /// Its name, of at most 15 bytes.
+    pub name: String,
+    /// The kernel's ticks in the program.
+    pub user: u64,
+    /// The kernel's ticks in the kernel.
+    pub system: u64,
+}
+
+/// What the text of a thread's stat file says; `None` for a text of another form.
+pub fn thread_time(text: &str) -> Option<ThreadTime> {
+    let stat = Stat::from_read(text.as_bytes()).ok()?;
+    Some(ThreadTime { id: u32::try_from(stat.pid).ok()?, name: stat.comm, user: stat.utime, system: stat.stime })
+}
+
+/// The threads whose folders lie in `task`, such as /proc/self/task. One that ends meanwhile is left out.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn thread_times(task: &Path) -> std::io::Result<Vec<ThreadTime>> {
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        thread_time(&std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?)
+    };
+    Ok(std::fs::read_dir(task)?.filter_map(read).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let text = "4242 (a (b) c) S 1 1 1 0 -1 4194304 7 0 1 0 250 30 0 0 20 0 9 0 100 0 0 18446744073709551615 1 1 0 0 0 0 \
+                    0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0";
+        let thread = ThreadTime { id: 4242, name: "a (b) c".into(), user: 250, system: 30 };
+        assert_eq!(thread_time(text), Some(thread));
+        assert_eq!(thread_time(""), None);
+        assert_eq!(thread_time("4242 (a) S 1"), None);
+    }
+
+    #[test]
+    fn this_process_has_threads() {
+        let threads = thread_times(Path::new("/proc/self/task")).expect("/proc");
+        assert!(threads.iter().any(|thread| thread.id == std::process::id()), "{threads:?}");
+        assert!(thread_times(Path::new("/no/such/folder")).is_err());
+    }
+}

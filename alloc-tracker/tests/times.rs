@@ -1,0 +1,98 @@
+//! Times by scope, of a program that knows its own: what the session says lies between what the program measures inside
+//! and outside of each scope.
+use std::time::{Duration, Instant};
+
+use alloc_timeline::{ScopeTime, Timeline, Utilisation, load};
+use alloc_tracker::{Session, Times, layer, phase};
+
+#[global_allocator]
+static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+
+/// Works for `time` of the clock.
+fn work(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        std::hint::black_box(Vec::<u8>::with_capacity(64));
+    }
+}
+
+/// The time inside and outside of scopes, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds {
+    inside_ns: u64,
+    outside_ns: u64,
+}
+
+impl Bounds {
+    fn add(&mut self, outside: Instant, inside: Instant, inside_ended: Instant) {
+        self.inside_ns += (inside_ended - inside).as_nanos() as u64;
+        self.outside_ns += outside.elapsed().as_nanos() as u64;
+    }
+}
+
+fn by_phase(timeline: &Timeline, utilisation: &Utilisation, phase: &str, column: fn(&ScopeTime) -> u64) -> u64 {
+    let rows = utilisation.scopes.iter().filter(|row| timeline.scopes[row.scope as usize].phase == phase);
+    rows.map(column).sum()
+}
+
+#[test]
+fn times_by_scope_are_those_of_the_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.timeline.json");
+    let session = Session::builder().output(&path).times(Times::WithThreadCpu).start().expect("a session");
+    let began = Instant::now();
+    let (mut busy, mut asleep) = (Bounds::default(), Bounds::default());
+    for _ in 0..30 {
+        let outside = Instant::now();
+        {
+            let _phase = phase!("busy");
+            let inside = Instant::now();
+            let _layer = layer!("conv1");
+            work(Duration::from_millis(7));
+            let ended = Instant::now();
+            drop((_layer, _phase));
+            busy.add(outside, inside, ended);
+        }
+        let outside = Instant::now();
+        {
+            let _phase = phase!("asleep");
+            let inside = Instant::now();
+            std::thread::sleep(Duration::from_millis(3));
+            let ended = Instant::now();
+            drop(_phase);
+            asleep.add(outside, inside, ended);
+        }
+    }
+    let took = began.elapsed();
+    session.finish().expect("a timeline");
+    let timeline = load(&path).expect("the timeline");
+    let utilisation = timeline.utilisation.as_ref().expect("it was asked for");
+    for (phase, bounds) in [("busy", busy), ("asleep", asleep)] {
+        let active_ns = by_phase(&timeline, utilisation, phase, |row| row.active_ns);
+        assert!((bounds.inside_ns..=bounds.outside_ns).contains(&active_ns), "{phase}: {active_ns} of {bounds:?}");
+    }
+    // A sleep takes hardly any processor time; a loop takes all that the machine gives it.
+    let cpu = |phase| by_phase(&timeline, utilisation, phase, |row| row.cpu_ns.unwrap_or(0));
+    assert!(cpu("busy") > 0 && cpu("busy") <= busy.outside_ns, "{} of {busy:?}", cpu("busy"));
+    assert!(cpu("asleep") < cpu("busy") / 2, "{} and {}", cpu("asleep"), cpu("busy"));
+    // What was split and what was sampled is all of the session, whoever got it.
+    let sum = |column: fn(&ScopeTime) -> u64| utilisation.scopes.iter().map(column).sum::<u64>();
+    let process = utilisation.process.expect("getrusage");
+    assert!(sum(|row| row.sampled_ns) >= took.as_nanos() as u64, "{utilisation:?}");
+    assert!(sum(|row| row.sampled_ns) <= utilisation.duration_ns, "{utilisation:?}");
+    // getrusage and the clock count apart: the one may lag behind by a tick of each thread.
+    assert!(sum(|row| row.process_cpu_ns) <= process.user_ns + process.system_ns + 100_000_000, "{utilisation:?}");
+    assert!(utilisation.intervals > 0);
+    let energy = timeline.energy.as_ref().expect("it was asked for");
+    assert!(energy.meters.iter().all(|meter| meter.energy_uj != Some(0)), "no sensor means no figure: {energy:?}");
+    assert!(!energy.meters.is_empty() || energy.unavailable.len() >= 4, "each instrument says why: {energy:?}");
+
+    // A session that does not ask has no times, and what the process used all the same.
+    let session = Session::builder().output(&path).start().expect("a session");
+    drop(phase!("busy"));
+    session.finish().expect("a timeline");
+    let timeline = load(&path).expect("the timeline");
+    let utilisation = timeline.utilisation.as_ref().expect("always there");
+    assert_eq!((utilisation.intervals, utilisation.scopes.len()), (0, 0));
+    assert!(utilisation.process.is_some() && timeline.energy.is_none());
+}

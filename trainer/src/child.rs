@@ -1,0 +1,111 @@
+//! One run of a network in a process of its own: a heap, a resident set and a peak cannot be reset.
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::cli::WorkArgs;
+use crate::interrupt;
+use crate::model::ModelName;
+use crate::settings::{Mode, Sgd};
+
+/// What a run in a process of its own does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) model: ModelName,
+    pub(crate) mode: Mode,
+    pub(crate) work: &'a WorkArgs,
+    pub(crate) batch: u64,
+    pub(crate) threads: u64,
+    pub(crate) data: &'a Path,
+    /// Used where the mode is training.
+    pub(crate) sgd: Sgd,
+}
+
+impl Job<'_> {
+    /// The arguments that make a binary of this package do it.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let Job { work, .. } = self;
+        let mut arguments: Vec<OsString> =
+            vec![self.mode.as_str().into(), "--model".into(), self.model.as_str().into()];
+        let numbers = [
+            ("--batch", self.batch),
+            ("--steps", work.steps),
+            ("--image-size", work.image_size),
+            ("--threads", self.threads),
+            ("--seed", work.seed),
+            ("--classes", work.classes),
+        ];
+        for (flag, number) in numbers {
+            arguments.extend([flag.into(), number.to_string().into()]);
+        }
+        arguments.extend(["--data".into(), self.data.into()]);
+        if self.mode == Mode::Train {
+            let Sgd { lr, momentum } = self.sgd;
+            arguments.extend(["--lr".into(), lr.to_string().into(), "--momentum".into(), momentum.to_string().into()]);
+        }
+        arguments
+    }
+}
+
+/// Runs `command` to its end. Its process group is its own, so that Ctrl-C reaches it once, through this process.
+pub(crate) fn wait(command: &mut Command) -> Result<ExitStatus> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("{}: cannot be started", command.get_program().display()))?;
+    interrupt::set_child(child.id() as i32);
+    let status = child.wait();
+    interrupt::set_child(0);
+    status.context("a run was lost")
+}
+
+/// The same, with all that it prints.
+pub(crate) fn output(command: &mut Command) -> Result<Output> {
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("{}: cannot be started", command.get_program().display()))?;
+    interrupt::set_child(child.id() as i32);
+    let output = child.wait_with_output();
+    interrupt::set_child(0);
+    output.context("a run was lost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Task};
+    use clap::Parser;
+
+    /// What is typed for a child is understood as the settings that it was made of.
+    #[test]
+    fn arguments_mean_what_the_job_says() {
+        let Task::Compare(args) = Cli::parse_from(["trainer", "compare", "--image-size", "33", "--seed", "7"]).task
+        else {
+            panic!("compare is the Compare task")
+        };
+        let sgd = Sgd { lr: 0.5, momentum: 0.25 };
+        let job = Job {
+            model: ModelName::ResNet18,
+            mode: Mode::Train,
+            work: &args.work,
+            batch: 3,
+            threads: 2,
+            data: Path::new("some/where"),
+            sgd,
+        };
+        let typed = Cli::parse_from([OsString::from("trainer")].into_iter().chain(job.arguments()));
+        let Task::Train(train) = typed.task else { panic!("train is the Train task") };
+        let work = &train.run.work;
+        assert_eq!((work.batch, work.image_size, work.seed, work.threads), (3, 33, 7, Some(2)));
+        assert_eq!((train.sgd, train.run.model), (sgd, ModelName::ResNet18));
+        assert_eq!(work.data.as_deref(), Some(Path::new("some/where")));
+    }
+}

@@ -1,0 +1,103 @@
+//! What can be typed behind `train`, `infer`, `compare` and `plan`.
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::work::{Switch, WorkArgs};
+use crate::allocator::Spec;
+use crate::model::ModelName;
+use crate::settings::{Mode, Sgd};
+
+/// One run.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// The network.
+    #[arg(long, value_enum)]
+    pub model: ModelName,
+    /// See [`WorkArgs`].
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// Timeline to write [default: MODEL-MODE.timeline.json].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Whether the allocator tracks; `off` runs the same binary without, and writes no timeline.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub track: Switch,
+    /// Write the forward pass as one chained expression, which holds every map to its end, and not step by step.
+    #[arg(long)]
+    pub chained: bool,
+    /// Whether the timeline says which bytes of the peak nobody reads again.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub reads: Switch,
+    /// Print one line of JSON on stdout, {"step_ns": [...], "loss": [...], "peak_rss_bytes": N}, and all else on stderr.
+    #[arg(long)]
+    pub json_times: bool,
+    /// Time each layer while its weights are made and in the forward pass, and write the sums into the timeline's facts.
+    #[arg(long)]
+    pub layer_times: bool,
+    /// Wait for a line on stdin before each step, and answer it on stdout with the nanoseconds the step took, on the
+    /// wall clock and of CPU time: several runs can then take turns, step by step. All else goes to stderr.
+    #[arg(long, conflicts_with = "json_times")]
+    pub take_turns: bool,
+}
+
+/// One training run.
+#[derive(Clone, Debug, Args)]
+pub struct TrainArgs {
+    /// See [`RunArgs`].
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// See [`Sgd`].
+    #[command(flatten)]
+    pub sgd: Sgd,
+}
+
+/// Several runs.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// The networks, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = ModelName::ALL)]
+    pub models: Vec<ModelName>,
+    /// Training, inference or both, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Mode::Train, Mode::Infer])]
+    pub modes: Vec<Mode>,
+    /// See [`WorkArgs`].
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// See [`Sgd`]; used where the mode is training.
+    #[command(flatten)]
+    pub sgd: Sgd,
+    /// Folder for the timelines, MODEL-MODE.timeline.json each; with --allocator, MODEL-MODE-ALLOCATOR.timeline.json.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// Compare allocators, separated by commas: jemalloc, glibc, mimalloc, each with settings of its own behind it, as
+    /// in jemalloc:dirty_decay_ms:0+muzzy_decay_ms:0.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub allocator: Vec<Spec>,
+    /// How often each allocator runs; the allocators take turns.
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "allocator")]
+    pub repeat: u64,
+    /// Print one JSON object instead of a table.
+    #[arg(long, requires = "allocator")]
+    pub json: bool,
+}
+
+/// What to plan.
+#[derive(Clone, Debug, Args)]
+pub struct PlanArgs {
+    /// The network.
+    #[arg(long, value_enum)]
+    pub model: ModelName,
+    /// Images in a step.
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub batch: u64,
+    /// Height and width of the images, in pixels.
+    #[arg(long, value_name = "N", default_value_t = 224)]
+    pub image_size: u64,
+    /// Number of classes that the last layer tells apart.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub classes: u64,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}

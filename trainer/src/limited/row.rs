@@ -1,0 +1,162 @@
+//! One run under one limit, as numbers.
+use std::collections::BTreeMap;
+
+use alloc_timeline::{Dimension, Ending, NONE, Timeline};
+use serde::Serialize;
+
+use super::culprit::{Culprit, culprit};
+use crate::figures::median;
+use crate::limit::{Counters, Limit, Ran};
+
+/// One run under one limit.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Row {
+    /// `None` without a limit.
+    pub(super) limit_bytes: Option<u64>,
+    /// `cgroup-v2`, `cgroup-v1` or `address-space`.
+    pub(super) by: &'static str,
+    /// What a shell would make of the command's end.
+    pub(super) exit_code: u8,
+    /// Whether the limit ended the command.
+    pub(super) broke: bool,
+    pub(super) wall_ns: u64,
+    /// Most bytes at once that could not be reclaimed.
+    pub(super) unreclaimable_peak_bytes: Option<u64>,
+    pub(super) counters: Counters,
+    /// What the command's timeline says, if it left one.
+    pub(super) run: Option<RunRow>,
+}
+
+/// What a timeline says.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RunRow {
+    pub(super) timeline: String,
+    /// Whether it was recovered from a log.
+    pub(super) recovered: bool,
+    pub(super) steps: usize,
+    /// The median of the steps without the first, which warms up.
+    pub(super) step_ns: Option<u64>,
+    pub(super) peak_live_bytes: u64,
+    /// Who broke the limit, if it broke.
+    pub(super) culprit: Option<Culprit>,
+    pub(super) layers: BTreeMap<String, Layer>,
+}
+
+/// One layer. The times are there with `--layer-times`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Layer {
+    /// The most that it owned at once.
+    pub(super) peak_bytes: u64,
+    /// Making its weights.
+    pub(super) init_ns: Option<u64>,
+    /// Its part of all forward passes.
+    pub(super) forward_ns: Option<u64>,
+}
+
+impl Row {
+    /// Puts together what the limit counted and what the command wrote.
+    pub(super) fn new(limit: Limit, by: &'static str, ran: &Ran, found: Option<(String, &Timeline)>) -> Row {
+        let broke = ran.broke_the_limit(limit);
+        Row {
+            limit_bytes: limit.0,
+            by,
+            exit_code: ran.exit_code(),
+            broke,
+            wall_ns: ran.wall.as_nanos() as u64,
+            unreclaimable_peak_bytes: ran.unreclaimable_peak_bytes,
+            counters: ran.counters.clone(),
+            run: found.map(|(path, timeline)| RunRow::new(path, timeline, broke)),
+        }
+    }
+
+    /// `512.0 MiB` or `none`.
+    pub(super) fn limit_text(&self) -> String {
+        self.limit_bytes.map_or("none".to_owned(), crate::figures::mib)
+    }
+
+    /// How it ended, in a word or two.
+    pub(super) fn ended(&self) -> String {
+        match (self.broke, self.exit_code) {
+            (true, code) => format!("broke the limit (exit code {code})"),
+            (false, 0) => "finished".to_owned(),
+            (false, code) => format!("exit code {code}"),
+        }
+    }
+}
+
+impl RunRow {
+    fn new(path: String, timeline: &Timeline, broke: bool) -> RunRow {
+        let steps: Vec<u64> = timeline.steps.iter().map(|step| step.end_ns.saturating_sub(step.start_ns)).collect();
+        let warm = if steps.len() > 1 { &steps[1..] } else { &steps[..] };
+        RunRow {
+            timeline: path,
+            recovered: timeline.ending == Ending::Recovered,
+            steps: steps.len(),
+            step_ns: (!warm.is_empty()).then(|| median(warm)),
+            peak_live_bytes: timeline.peak.live_bytes,
+            culprit: if broke { culprit(timeline) } else { None },
+            layers: layers(timeline),
+        }
+    }
+}
+
+/// Peaks by layer, and the times that the trainer's `--layer-times` left as facts.
+fn layers(timeline: &Timeline) -> BTreeMap<String, Layer> {
+    let mut layers: BTreeMap<String, Layer> = BTreeMap::new();
+    for high in &timeline.high_waters {
+        if high.dimension == Dimension::Layer && high.name != NONE {
+            layers.entry(high.name.clone()).or_default().peak_bytes = high.live_bytes;
+        }
+    }
+    let list = |key: &str| timeline.run.get(key).and_then(|fact| fact.as_array());
+    let names = list("layers").map_or(&[][..], Vec::as_slice);
+    for (index, name) in names.iter().enumerate() {
+        let time = |key: &str| list(key)?.get(index)?.as_u64();
+        let layer = layers.entry(name.as_str().unwrap_or_default().to_owned()).or_default();
+        // A module that runs twice in a block stands in the list twice.
+        let add =
+            |sum: Option<u64>, more: Option<u64>| if sum.is_none() { more } else { Some(sum? + more.unwrap_or(0)) };
+        layer.init_ns = add(layer.init_ns, time("layer_init_ns"));
+        layer.forward_ns = add(layer.forward_ns, time("layer_forward_ns"));
+    }
+    layers
+}
+
+/// The layers whose number is above 0 in a row, the largest first.
+pub(super) fn largest(rows: &[Row], number: impl Fn(&Layer) -> Option<u64>) -> Vec<String> {
+    let mut numbers: BTreeMap<&String, u64> = BTreeMap::new();
+    for (name, layer) in rows.iter().filter_map(|row| row.run.as_ref()).flat_map(|run| &run.layers) {
+        let most = numbers.entry(name).or_default();
+        *most = number(layer).unwrap_or(0).max(*most);
+    }
+    let mut names: Vec<(&String, u64)> = numbers.into_iter().filter(|&(_, number)| number > 0).collect();
+    names.sort_by_key(|&(_, number)| std::cmp::Reverse(number));
+    names.into_iter().map(|(name, _)| name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc_timeline::{Assembler, HighWater};
+    use serde_json::json;
+
+    /// `relu` runs twice; its times are summed. A timeline without the facts has peaks alone.
+    #[test]
+    fn layers_of_a_timeline() {
+        let mut timeline = Assembler::new().timeline();
+        timeline.high_waters = vec![HighWater {
+            dimension: Dimension::Layer,
+            name: "conv1".to_owned(),
+            live_bytes: 9,
+            time_ns: 0,
+            process_live_bytes: 9,
+            requested_bytes: None,
+        }];
+        assert_eq!(layers(&timeline)["conv1"], Layer { peak_bytes: 9, init_ns: None, forward_ns: None });
+        timeline.run.insert("layers".to_owned(), json!(["conv1", "relu", "relu"]));
+        timeline.run.insert("layer_init_ns".to_owned(), json!([5, 1, 2]));
+        let layers = layers(&timeline);
+        assert_eq!(layers["conv1"], Layer { peak_bytes: 9, init_ns: Some(5), forward_ns: None });
+        assert_eq!(layers["relu"].init_ns, Some(3));
+    }
+}

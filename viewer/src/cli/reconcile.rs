@@ -1,0 +1,73 @@
+//! `viewer reconcile FILE [--at peak|TIME|MARK] [--svg OUT] [--json]`: the account of the resident set at one instant.
+use alloc_timeline::{BeyondLine, Book, BookLine, OutsideFigure};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use crate::analysis::{ChosenBook, book_at};
+use crate::cli::args::ReconcileArgs;
+use crate::cli::outcome::Outcome;
+use crate::cli::output;
+use crate::load::load;
+use crate::model::Run;
+use crate::view::{RssExplained, reconcile_text, rss_explained, waterfall_svg};
+
+/// The object that `--json` prints. The field names never change.
+#[derive(Serialize)]
+struct ReconcileJson<'a> {
+    /// What was asked for, as it was typed.
+    at: &'a str,
+    /// When the book was taken. Null, like the other fields, where there is no book.
+    time_ns: Option<u64>,
+    /// Whether it is the coarse book of a sample.
+    coarse: bool,
+    rss_bytes: Option<u64>,
+    lines: &'a [BookLine],
+    beyond: &'a [BeyondLine],
+    rss_over_live: Option<RssExplained>,
+    /// The fine book of the peak, whatever was asked for.
+    book: Option<&'a Book>,
+    lanes: &'a [OutsideFigure],
+    peak: PeakJson,
+}
+
+/// The instant with the most live bytes.
+#[derive(Serialize)]
+struct PeakJson {
+    time_ns: u64,
+    live_bytes: u64,
+}
+
+pub(super) fn run(args: &ReconcileArgs) -> Result<Outcome> {
+    let run = load(&args.file)?;
+    let in_file = || args.file.display().to_string();
+    let chosen = book_at(&run.timeline, &args.at).with_context(in_file)?;
+    if let Some(path) = &args.svg {
+        let Some(chosen) = &chosen else { bail!("{}: it has no book, so there is nothing to draw", in_file()) };
+        output::write(path, &waterfall_svg(&run, chosen), &[&args.file])?;
+    }
+    if args.json {
+        return Ok(Outcome::Fine(output::json(&as_json(&run, &args.at, chosen.as_ref()))?));
+    }
+    let mut text = format!("{}\n\n{}", run.title(), reconcile_text(&run, chosen.as_ref(), output::terminal()));
+    if let Some(path) = &args.svg {
+        text.push_str(&format!("\nwrote {}\n", path.display()));
+    }
+    Ok(Outcome::Fine(text))
+}
+
+fn as_json<'a>(run: &'a Run, at: &'a str, chosen: Option<&'a ChosenBook<'_>>) -> ReconcileJson<'a> {
+    let timeline = &run.timeline;
+    let book = chosen.map(|chosen| &*chosen.book);
+    ReconcileJson {
+        at,
+        time_ns: book.map(|book| book.time_ns),
+        coarse: chosen.is_some_and(|chosen| chosen.coarse),
+        rss_bytes: book.map(|book| book.rss_bytes),
+        lines: book.map_or(&[], |book| &book.lines),
+        beyond: book.map_or(&[], |book| &book.beyond),
+        rss_over_live: book.and_then(|book| rss_explained(book, timeline)),
+        book: timeline.book.as_ref(),
+        lanes: &timeline.lanes,
+        peak: PeakJson { time_ns: timeline.peak.time_ns, live_bytes: timeline.peak.live_bytes },
+    }
+}
