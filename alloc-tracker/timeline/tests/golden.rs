@@ -13,14 +13,14 @@ use alloc_timeline::Timeline;
 /// changed, and the format needs a new version.
 fn shipped() -> [(&'static str, Timeline); 9] {
     [
-        ("v1.timeline.json", full::first_timeline()),
-        ("v1-analysis.timeline.json", full::second_timeline()),
-        ("v1-requested.timeline.json", full::third_timeline()),
-        ("v1-stacks.timeline.json", full::fourth_timeline()),
-        ("v1-books.timeline.json", full::fifth_timeline()),
-        ("v1-unread.timeline.json", full::sixth_timeline()),
-        ("v1-near-limit.timeline.json", full::seventh_timeline()),
-        ("v1-power.timeline.json", full::eighth_timeline()),
+        ("v1.timeline.json", full::versions::first_timeline()),
+        ("v1-analysis.timeline.json", full::versions::second_timeline()),
+        ("v1-requested.timeline.json", full::versions::third_timeline()),
+        ("v1-stacks.timeline.json", full::versions::fourth_timeline()),
+        ("v1-books.timeline.json", full::versions::fifth_timeline()),
+        ("v1-unread.timeline.json", full::versions::sixth_timeline()),
+        ("v1-near-limit.timeline.json", full::versions::seventh_timeline()),
+        ("v1-power.timeline.json", full::versions::eighth_timeline()),
         ("v1-device.timeline.json", full::timeline()),
     ]
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part of it
 
 mod power;
+pub mod versions;
 
 use std::collections::BTreeMap;
 
@@ -329,60 +330,6 @@ fn stacks() -> Stacks {
             other_bytes: vec![64, 64],
         },
     }
-}
-
-/// The timeline of [`records`] as the first recorders wrote it, without an analysis.
-pub fn first_timeline() -> Timeline {
-    Timeline { analysis: None, ..second_timeline() }
-}
-
-/// The same as the next ones did, with usable bytes alone in some places.
-pub fn second_timeline() -> Timeline {
-    let mut timeline = Timeline { peak_requested: None, ..third_timeline() };
-    for step in &mut timeline.steps {
-        (step.requested_bytes, step.end_requested_bytes) = (None, None);
-    }
-    timeline.high_waters.iter_mut().for_each(|water| water.requested_bytes = None);
-    timeline.totals.requested_bytes = None;
-    timeline
-}
-
-/// The same with requested bytes as well, before there were stacks.
-pub fn third_timeline() -> Timeline {
-    Timeline { stacks: None, ..fourth_timeline() }
-}
-
-/// The same with stacks, when a book was lines alone and stood at the peak alone.
-pub fn fourth_timeline() -> Timeline {
-    let mut timeline = Timeline { mark_books: Vec::new(), ..fifth_timeline() };
-    if let Some(book) = &mut timeline.book {
-        book.beyond.clear();
-        book.lines.iter_mut().for_each(|line| {
-            line.source.clear();
-            line.parts.clear();
-        });
-    }
-    timeline
-}
-
-/// The same with the books' parts, when nobody told what operators read.
-pub fn fifth_timeline() -> Timeline {
-    Timeline { unread: None, ..sixth_timeline() }
-}
-
-/// The same with what nobody reads again, before anybody watched limits.
-pub fn sixth_timeline() -> Timeline {
-    Timeline { near_limits: Vec::new(), ..seventh_timeline() }
-}
-
-/// The same with limits, when nobody measured processors and energy.
-pub fn seventh_timeline() -> Timeline {
-    Timeline { utilisation: None, energy: None, ..eighth_timeline() }
-}
-
-/// The same with processors and energy, before a device's memory was modelled.
-pub fn eighth_timeline() -> Timeline {
-    Timeline { device_predictions: Vec::new(), ..timeline() }
 }
 
 /// The timeline of [`records`].
