@@ -11,6 +11,7 @@ use super::reading::Readings;
 use super::status::{self, Statm};
 use super::survey::Survey;
 use super::utilisation::UtilisationProbe;
+use crate::sensors::Source;
 use crate::sys;
 
 /// The probes that take longer than one read of a file are read once in so many ticks ...
@@ -35,16 +36,25 @@ pub struct Probes {
 impl Probes {
     /// Opens the probes that this machine has.
     pub fn open() -> Self {
+        let gpu = Gpu::open();
         Probes {
+            gpu_sensors: GpuSensors::of(&gpu),
+            gpu,
             statm: Statm::open(),
             cgroup: Cgroup::find(),
-            gpu: Gpu::open(),
             coarse: Coarse::new(sys::now_ns()),
             has_swap: limits::has_swap(),
-            gpu_sensors: GpuSensors::open(),
             utilisation: UtilisationProbe::open(),
             next_slow_ns: 0,
         }
+    }
+
+    /// The GPUs as sources of energy.
+    ///
+    /// # Errors
+    /// A sentence on why there is none.
+    pub fn gpu_power(&self) -> Result<Vec<Source>, String> {
+        self.gpu_sensors.power()
     }
 
     /// Reads the resident set on every tick, and the slower probes on some. The resident set is the first reading.

@@ -1,4 +1,6 @@
 //! The process's share of the GPUs' memory, as the driver counts it (what nvidia-smi shows), through NVML.
+use std::sync::Arc;
+
 use alloc_timeline::OutsideFigure;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -8,7 +10,7 @@ use super::reading::Readings;
 /// The GPUs' driver, opened once and read on ticks.
 pub struct Gpu {
     /// The driver's library, or the reason why there is none.
-    nvml: Result<Nvml, String>,
+    nvml: Result<Arc<Nvml>, String>,
     /// The largest reading so far, in bytes.
     most: Option<u64>,
 }
@@ -22,8 +24,13 @@ impl std::fmt::Debug for Gpu {
 impl Gpu {
     /// Loads the driver's library, if the machine has one.
     pub fn open() -> Self {
-        let nvml = Nvml::init().map_err(|error| format!("unavailable: {error}"));
+        let nvml = Nvml::init().map(Arc::new).map_err(|error| format!("unavailable: {error}"));
         Gpu { nvml, most: None }
+    }
+
+    /// The driver, or the reason why there is none.
+    pub fn driver(&self) -> Result<Arc<Nvml>, String> {
+        self.nvml.clone()
     }
 
     /// Bytes of this process on all GPUs together; nothing where there is no driver.

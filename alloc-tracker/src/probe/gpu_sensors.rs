@@ -4,9 +4,10 @@ use std::sync::Arc;
 use crate::sensors::{About, Kind, Reading, Source};
 use nvml_wrapper::Nvml;
 
+use super::gpu::Gpu;
 use super::reading::Readings;
 
-/// The driver, opened once and read on slow ticks.
+/// The sensors of an opened driver, read on slow ticks.
 pub struct GpuSensors {
     /// The driver's library, or the reason why there is none.
     nvml: Result<Arc<Nvml>, String>,
@@ -19,9 +20,9 @@ impl std::fmt::Debug for GpuSensors {
 }
 
 impl GpuSensors {
-    /// Loads the driver's library, if the machine has one.
-    pub fn open() -> Self {
-        GpuSensors { nvml: Nvml::init().map(Arc::new).map_err(|error| error.to_string()) }
+    /// The sensors of the driver that `gpu` has opened.
+    pub fn of(gpu: &Gpu) -> Self {
+        GpuSensors { nvml: gpu.driver() }
     }
 
     /// Of each GPU how busy it is, in percent, and the bytes of its memory that all processes use; nothing where there is
@@ -44,7 +45,7 @@ impl GpuSensors {
     /// # Errors
     /// A sentence on why there is none.
     pub fn power(&self) -> Result<Vec<Source>, String> {
-        let nvml = self.nvml.as_ref().map_err(|reason| format!("nvml: unavailable: {reason}"))?;
+        let nvml = self.nvml.as_ref().map_err(|reason| format!("nvml: {reason}"))?;
         let count = nvml.device_count().map_err(|error| format!("nvml: unavailable: {error}"))?;
         Ok((0..count).map(|index| source(Arc::clone(nvml), index)).collect())
     }

@@ -58,6 +58,5 @@ mod all;
 
 pub use all::Probes;
 pub use allocator::allocator;
-pub use gpu_sensors::GpuSensors;
 pub use machine::machine;
 pub use reading::Readings;

@@ -1,6 +1,7 @@
 //! In place of NVML's sensors, for programs that are built without the feature `gpu`.
 use crate::sensors::Source;
 
+use super::gpu::Gpu;
 use super::reading::Readings;
 
 /// Has nothing to read.
@@ -8,8 +9,8 @@ use super::reading::Readings;
 pub struct GpuSensors;
 
 impl GpuSensors {
-    /// Opens nothing.
-    pub fn open() -> Self {
+    /// Has nothing to open.
+    pub fn of(_gpu: &Gpu) -> Self {
         GpuSensors
     }
 

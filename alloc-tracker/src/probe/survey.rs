@@ -201,12 +201,13 @@ mod tests {
         list.iter().map(|&(name, bytes)| (name.to_owned(), bytes)).collect()
     }
 
+    fn mapping(range: Range, kind: Kind, name: &str, rss: u64, anonymous: u64) -> Mapping {
+        let (name, writable) = (name.to_owned(), true);
+        Mapping { range, kind, name, writable, executable: false, unreserved: false, rss, anonymous }
+    }
+
     #[test]
     fn every_mapping_has_one_kind() {
-        let mapping = |range: Range, kind, name: &str, rss, anonymous| {
-            let (name, writable) = (name.to_owned(), true);
-            Mapping { range, kind, name, writable, executable: false, unreserved: false, rss, anonymous }
-        };
         let mappings = [
             mapping(0x1000..0x2000, Kind::File, "libc.so", 7, 1),
             mapping(0x2000..0x4000, Kind::Anonymous, "", 10, 10),
@@ -243,16 +244,7 @@ mod tests {
     #[test]
     fn a_stack_can_be_merged_with_its_neighbour() {
         let range = 0x10000..0x20000;
-        let mapping = Mapping {
-            range,
-            kind: Kind::Anonymous,
-            name: String::new(),
-            writable: true,
-            executable: false,
-            unreserved: false,
-            rss: 0x9000,
-            anonymous: 0x9000,
-        };
+        let mapping = mapping(range, Kind::Anonymous, "", 0x9000, 0x9000);
         let threads = [Thread { name: "worker (2)".to_owned(), stack_address: 0x13800, stack_end: 0x14000 }];
         let found = survey(&[mapping], &threads, &[], |_| Vec::new(), |range| (range.len() / 2) as u64);
         assert_eq!(found.stacks, parts(&[("worker (2)", 0x3000)]));
@@ -263,16 +255,7 @@ mod tests {
     #[test]
     fn a_mapping_can_be_the_allocators_in_part() {
         let range = 0x10000..0x20000;
-        let mapping = Mapping {
-            range,
-            kind: Kind::Anonymous,
-            name: String::new(),
-            writable: true,
-            executable: false,
-            unreserved: false,
-            rss: 0x10000,
-            anonymous: 0x10000,
-        };
+        let mapping = mapping(range, Kind::Anonymous, "", 0x10000, 0x10000);
         let block = 0x14000..0x18000;
         let found = survey(&[mapping], &[], &[], |_| vec![block.clone()], |range| range.len() as u64);
         assert_eq!(found.other, parts(&[("unnamed mapping of 64 KiB at 0x10000", 0xc000)]));

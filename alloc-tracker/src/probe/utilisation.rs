@@ -8,7 +8,7 @@ use crate::sensors::{CoreTime, MOST_SINGLE_CORES, ThreadTime, busy_permille, cor
 use alloc_timeline::{CoreUsage, ProcessUsage, ThreadUsage, Utilisation};
 
 use super::reading::Readings;
-use crate::sys::{self, Usage};
+use crate::sys;
 
 /// Bytes of /proc/stat that are read, so that its lines of cores are among them: at first, enough for some 40 ...
 const STAT_BYTES: usize = 4 << 10;
@@ -36,7 +36,7 @@ pub struct UtilisationProbe {
 #[derive(Clone, Debug, Default)]
 struct Reading {
     time_ns: u64,
-    usage: Option<Usage>,
+    usage: Option<ProcessUsage>,
     cpu_ns: u64,
     cores: Vec<CoreTime>,
 }
@@ -77,7 +77,7 @@ impl UtilisationProbe {
         let ns = now.time_ns.saturating_sub(self.before.time_ns);
         let used = now.cpu_ns.saturating_sub(self.before.cpu_ns);
         readings.extend((used * 1000).checked_div(ns).map(|permille| ("cpu_process_permille".into(), Some(permille))));
-        if let Some(used) = now.usage.zip(self.began.usage).map(|(now, began)| now.since(&began)) {
+        if let Some(used) = now.usage.zip(self.began.usage).map(|(now, began)| sys::usage_since(&now, &began)) {
             readings.push(("minor_faults".into(), Some(used.minor_faults)));
             readings.push(("major_faults".into(), Some(used.major_faults)));
             readings.push(("voluntary_switches".into(), Some(used.voluntary_switches)));
@@ -103,17 +103,7 @@ impl UtilisationProbe {
     pub fn figures(&mut self) -> Utilisation {
         let now = self.take();
         self.list_threads(true);
-        let process = now.usage.zip(self.began.usage).map(|(now, began)| {
-            let used = now.since(&began);
-            ProcessUsage {
-                user_ns: used.user_ns,
-                system_ns: used.system_ns,
-                minor_faults: used.minor_faults,
-                major_faults: used.major_faults,
-                voluntary_switches: used.voluntary_switches,
-                involuntary_switches: used.involuntary_switches,
-            }
-        });
+        let process = now.usage.zip(self.began.usage).map(|(now, began)| sys::usage_since(&now, &began));
         let busy = busy_permille(&self.began.cores, &now.cores);
         let mut unavailable = Vec::new();
         if process.is_none() {
@@ -143,7 +133,7 @@ impl UtilisationProbe {
         let cores = &text[..text.find(END_OF_CORES).unwrap_or(text.len())];
         Reading {
             time_ns: sys::now_ns(),
-            usage: Usage::read(),
+            usage: sys::process_usage(),
             cpu_ns: sys::process_cpu_ns(),
             cores: core_times(cores),
         }

@@ -12,7 +12,7 @@ use alloc_replay::{OTHER_SCOPES, ScopeId};
 use alloc_timeline::{Energy, EnergyMeter, ScopeEnergy, ScopeTime, Utilisation};
 
 use crate::ledger::{self, stopwatch};
-use crate::probe::{GpuSensors, Readings};
+use crate::probe::Readings;
 use crate::settings::times;
 use crate::{scope, sys};
 
@@ -54,10 +54,11 @@ struct Row {
 }
 
 impl Metering {
-    /// Begins to measure; `with_cpu` says whether the processor time of each thread as well.
-    pub fn begin(with_cpu: bool) -> Self {
+    /// Begins to measure; `with_cpu` says whether the processor time of each thread as well. `gpus` are the GPUs as sources
+    /// of energy, or a sentence on why there is none.
+    pub fn begin(with_cpu: bool, gpus: Result<Vec<Source>, String>) -> Self {
         let mut found = find(Path::new("/"), times::power_file().as_deref());
-        match GpuSensors::open().power() {
+        match gpus {
             Ok(sources) => found.sources.extend(sources),
             Err(reason) => found.unavailable.push(reason),
         }

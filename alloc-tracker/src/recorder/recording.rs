@@ -54,15 +54,17 @@ impl Recording {
         let clock = SessionClock::start();
         let now = clock.start_ns();
         let near_limits = NearLimits::open(thresholds.least_room);
+        let probes = Probes::open();
+        let metering = (times > Times::Off).then(|| Metering::begin(times == Times::WithThreadCpu, probes.gpu_power()));
         let mut recording = Recording {
             clock,
             output,
             thresholds,
             stacks: SampledStacks::begin(),
             rss: RssAtPeak::default(),
-            probes: Probes::open(),
+            probes,
             near_limits,
-            metering: (times > Times::Off).then(|| Metering::begin(times == Times::WithThreadCpu)),
+            metering,
             schedule: Schedule::new(),
             scopes: 0,
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },

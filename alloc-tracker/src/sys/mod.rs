@@ -22,4 +22,4 @@ pub use rlimit::{Resource, resource_limit};
 pub use stderr::say;
 pub use stop_flag::StopFlag;
 pub use thread::Thread;
-pub use usage::{Usage, process_cpu_ns, thread_cpu_ns, ticks_per_second};
+pub use usage::{process_cpu_ns, process_usage, thread_cpu_ns, ticks_per_second, usage_since};

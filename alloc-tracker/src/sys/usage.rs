@@ -1,54 +1,37 @@
 //! Processor time and what else the kernel counts of this process and its threads.
+use alloc_timeline::ProcessUsage;
+
 use super::clock::read;
 
-/// What the process has used since it began (getrusage(2)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Processor time in the program, of all threads, in nanoseconds.
-    pub user_ns: u64,
-    /// Processor time in the kernel, of all threads, in nanoseconds.
-    pub system_ns: u64,
-    /// Pages that were there at the first touch, and only had to be mapped.
-    pub minor_faults: u64,
-    /// Pages that had to be read from a disk.
-    pub major_faults: u64,
-    /// How often a thread gave its processor away, to wait.
-    pub voluntary_switches: u64,
-    /// How often the kernel took a thread's processor away.
-    pub involuntary_switches: u64,
+/// What the process has used since it began (getrusage(2)); `None` when the kernel does not answer.
+pub fn process_usage() -> Option<ProcessUsage> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is valid for writing for the duration of the call.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: an rusage is made of integers, for which zeroes are values, and the kernel has filled it.
+    let usage = unsafe { usage.assume_init() };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    Some(ProcessUsage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    })
 }
 
-impl Usage {
-    /// Asks the kernel; `None` when it does not answer.
-    pub fn read() -> Option<Usage> {
-        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` is valid for writing for the duration of the call.
-        if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
-            return None;
-        }
-        // SAFETY: an rusage is made of integers, for which zeroes are values, and the kernel has filled it.
-        let usage = unsafe { usage.assume_init() };
-        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        Some(Usage {
-            user_ns: ns(usage.ru_utime),
-            system_ns: ns(usage.ru_stime),
-            minor_faults: usage.ru_minflt as u64,
-            major_faults: usage.ru_majflt as u64,
-            voluntary_switches: usage.ru_nvcsw as u64,
-            involuntary_switches: usage.ru_nivcsw as u64,
-        })
-    }
-
-    /// What came since `earlier`.
-    pub fn since(&self, earlier: &Usage) -> Usage {
-        Usage {
-            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
-            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
-            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
-        }
+/// What came since `earlier`.
+pub fn usage_since(now: &ProcessUsage, earlier: &ProcessUsage) -> ProcessUsage {
+    ProcessUsage {
+        user_ns: now.user_ns.saturating_sub(earlier.user_ns),
+        system_ns: now.system_ns.saturating_sub(earlier.system_ns),
+        minor_faults: now.minor_faults.saturating_sub(earlier.minor_faults),
+        major_faults: now.major_faults.saturating_sub(earlier.major_faults),
+        voluntary_switches: now.voluntary_switches.saturating_sub(earlier.voluntary_switches),
+        involuntary_switches: now.involuntary_switches.saturating_sub(earlier.involuntary_switches),
     }
 }
 
@@ -75,11 +58,11 @@ mod tests {
 
     #[test]
     fn work_takes_processor_time_and_touches_pages() {
-        let (before, thread) = (Usage::read().expect("getrusage"), thread_cpu_ns());
+        let (before, thread) = (process_usage().expect("getrusage"), thread_cpu_ns());
         while thread_cpu_ns() < thread + 20_000_000 {
             std::hint::black_box(vec![1u8; 1 << 20]);
         }
-        let used = Usage::read().expect("getrusage").since(&before);
+        let used = usage_since(&process_usage().expect("getrusage"), &before);
         // The kernel counts whole ticks for some clocks.
         assert!(used.user_ns + used.system_ns >= 10_000_000, "{used:?}");
         assert!(process_cpu_ns() >= thread_cpu_ns());
