@@ -78,6 +78,8 @@ mod sampler;
 
 mod ledger;
 
+pub mod devices;
+
 mod stacks;
 
 mod door;
@@ -95,6 +97,11 @@ mod startup;
 pub use alloc_replay::BlockSize;
 pub use alloc_timeline::{Category, Resolution};
 #[doc(hidden)]
+/// Where this process's control groups are: for programs that make groups of their own.
+pub mod control_group {
+    pub use crate::probe::cgroup::{Place, Version, find_version};
+}
+
 pub use door::c as malloc_family;
 pub use door::{Over, Tracker};
 pub use probe::interposition::{interposition, untracked_objects};

@@ -14,6 +14,7 @@ fn main() {
     cc::Build::new()
         .cpp(true)
         .file("shim/hooks.cpp")
+        .file("shim/devices.cpp")
         .include(&include)
         .include(include.join("torch/csrc/api/include"))
         .std("c++17")

@@ -9,7 +9,7 @@ extern crate alloc_replay as real_replay;
 extern crate self as alloc_replay;
 
 use loom::thread;
-pub use real_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
+pub use real_replay::{BlockSize, Counts, DeviceTotals, Event, NameId, ScopeId, TRACKER};
 pub use replay::Replay;
 
 #[path = "../../alloc-tracker/src/event/mod.rs"]

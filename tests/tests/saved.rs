@@ -143,3 +143,31 @@ fn mib_an_image_at_224() {
         assert_eq!(format!("{:.3}", an_image as f64 / f64::from(1 << 20)), mib, "{model}");
     }
 }
+
+/// Every network that the trainer has, at a small size: what a run keeps by layer is what `trainer plan` says. The two
+/// above are computed here a third time; parameter counts and shapes of all are held to their references in
+/// `trainer/src/model/name.rs`.
+#[test]
+fn every_network_keeps_what_its_plan_says() {
+    // The smallest sides at which each layer still has something to do; 64 for the others.
+    let side = |model: &str| match model {
+        "lenet5" | "densenet40_12" | "densenet_bc100_12" | "vgg16" | "vgg19" => 32,
+        "xception" => 97,
+        _ => 64,
+    };
+    let ran = run(command("trainer").args(["models", "--json"]));
+    let listed: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("an array");
+    assert!(listed.len() >= 19, "{}", ran.stdout);
+    for entry in &listed {
+        let model: &'static str = entry["model"].as_str().expect("a name").to_owned().leak();
+        let plan = planned(model, 2, side(model));
+        let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
+        let timeline = Config::train(model, 2, side(model), 2).run();
+        let tables = tables(timeline, "end of forward");
+        assert_eq!(tables.len(), 2, "{model}");
+        for table in tables {
+            assert_eq!(requested_by_layer(timeline, table, Category::Activation), expected, "{model}");
+            assert_eq!(requested(table, Category::Parameter), plan["parameter_bytes"], "{model}");
+        }
+    }
+}

@@ -206,8 +206,10 @@ fn what_grows_is_named_by_its_stack() {
     assert_eq!(leak["trend"]["bytes_per_step"], 4 << 20);
     assert_eq!(leak["trend"]["since_step"], 12);
     let words = viewer(&["growth", text(&path)]).stdout;
-    let line = words.lines().find(|line| line.contains("data: +4.0 MiB a step since step 12, in ")).expect("a line");
-    assert!(line.contains("block (growth.rs:") && line.contains(" < victim_growth::main"), "{line}");
+    // The sentence is wrapped to the terminal's width.
+    let sentence = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, site) = sentence.split_once("data: +4.0 MiB a step since step 12, in ").expect("a sentence");
+    assert!(site.starts_with("block (growth.rs:") && site.contains(" < victim_growth::main"), "{words}");
 }
 
 #[test]

@@ -7,9 +7,11 @@ use anyhow::{Result, anyhow, bail, ensure};
 use procfs::{Current, Meminfo};
 
 use crate::cli::{RunArgs, Switch, WorkArgs};
+use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
-use crate::settings::{Mode, Settings, Sgd, timeline_name};
+use crate::optimizer::Optimizer;
+use crate::settings::{Mode, Settings, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
 const DEFAULT_DATA: &str = "fixtures/fashion-mnist";
@@ -21,14 +23,15 @@ const MOST_STEPS: u64 = 1_000_000_000;
 const MOST_THREADS: u64 = 4_096;
 
 /// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
-pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<Sgd>, tracked: bool) -> Result<Settings> {
+pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracked: bool) -> Result<Settings> {
     let work = &args.work;
     amounts(work)?;
     sizes(args.model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
-    if let Some(sgd) = sgd {
-        optimizer(sgd)?;
+    if let Some(settings) = optimizer {
+        self::optimizer(settings)?;
     }
-    memory(args.model, work, sgd)?;
+    memory(args.model, work, optimizer)?;
+    work.device.make_ready()?;
     let threads = threads(work.threads)?;
     let out = args.out.clone().unwrap_or_else(|| timeline_name(args.model, mode).into());
     if tracked {
@@ -44,9 +47,11 @@ pub fn settings(args: &RunArgs, mode: Mode, sgd: Option<Sgd>, tracked: bool) -> 
         seed: work.seed,
         data: data_folder(work.data.as_deref())?,
         classes: work.classes,
-        sgd,
+        device: work.device,
+        optimizer,
         out: tracked.then_some(out),
         chained: args.chained,
+        in_place: args.in_place == Switch::On,
         reads: args.reads == Switch::On,
         json_times: args.json_times,
         layer_times: args.layer_times,
@@ -69,11 +74,11 @@ pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bo
     ensure!(classes <= MOST_CLASSES, "--classes {classes}: more than {MOST_CLASSES} are not supported; give fewer");
     ensure!(side <= LARGEST_IMAGE, "--image-size {side}: more than {LARGEST_IMAGE} is not supported; give less");
     let stages = model.stages(classes);
-    let Err(misfit) = shape::fits(&stages, side, batch, training) else { return Ok(()) };
-    let smallest = shape::smallest(&stages, batch, training, LARGEST_IMAGE)
+    let Err(misfit) = shape::fits(&stages, model.input_of(side), batch, training) else { return Ok(()) };
+    let smallest = shape::smallest(&stages, model.input().channels, batch, training, LARGEST_IMAGE)
         .ok_or_else(|| anyhow!("{model}: takes no image at all with --batch {batch}"))?;
     match misfit {
-        Misfit::Window { .. } => {
+        Misfit::Window { .. } | Misfit::Channels { .. } | Misfit::Meeting { .. } => {
             bail!("--image-size {side}: {misfit} of {model}; the smallest that works is --image-size {smallest}")
         }
         Misfit::OneValue { .. } => bail!(
@@ -83,12 +88,17 @@ pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bo
     }
 }
 
-/// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run.
-pub fn memory(model: ModelName, work: &WorkArgs, sgd: Option<Sgd>) -> Result<()> {
+/// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run. What a run
+/// needs on a GPU is not the machine's.
+pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -> Result<()> {
+    if work.device != DeviceName::Cpu {
+        return Ok(());
+    }
     let Some(there) = machine_bytes() else { return Ok(()) };
-    let copies = if sgd.is_some_and(|sgd| sgd.momentum > 0.0) { 2 } else { 1 };
+    let copies = 1 + optimizer.map_or(0, Optimizer::states);
     let stages = model.stages(work.classes);
-    let needed = minimum::minimum_bytes(&stages, work.batch, work.image_size, sgd.is_some(), copies)?;
+    let needed =
+        minimum::minimum_bytes(&stages, work.batch, model.input_of(work.image_size), optimizer.is_some(), copies)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
@@ -108,9 +118,13 @@ fn machine_bytes() -> Option<u64> {
     Some(memory.mem_total + memory.swap_total)
 }
 
-/// Checks that learning rate and momentum are in their ranges.
-pub fn optimizer(sgd: Sgd) -> Result<()> {
-    let Sgd { lr, momentum } = sgd;
+/// Checks that learning rate and momentum are in their ranges, and that nobody gives momentum to what has none.
+pub fn optimizer(optimizer: Optimizer) -> Result<()> {
+    let (name, lr) = (optimizer.name.as_str(), optimizer.lr());
+    if let (Some(typed), None) = (optimizer.momentum, optimizer.momentum()) {
+        bail!("--momentum {typed}: {name} has none; leave it out, or give --optimizer sgd");
+    }
+    let momentum = optimizer.momentum().unwrap_or(0.0);
     ensure!(lr.is_finite() && lr >= 0.0, "--lr {lr}: a learning rate is 0 or more; give --lr 0.01, say");
     let sensible = (0.0..=1.0).contains(&momentum);
     ensure!(sensible, "--momentum {momentum}: it lies between 0 and 1; give --momentum 0.9, say");
@@ -166,6 +180,7 @@ pub fn writable_folder(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optimizer::OptimizerName;
 
     /// What `sizes` says; `Ok` is the empty string.
     fn says(model: ModelName, batch: u64, side: u64, training: bool) -> String {
@@ -174,7 +189,7 @@ mod tests {
 
     #[test]
     fn sizes_that_work() {
-        for model in ModelName::ALL {
+        for model in ModelName::DEMO {
             assert_eq!(says(model, 1, 33, true), "");
             assert_eq!(says(model, 2, 1, true), "");
             assert_eq!(says(model, 1, 1, false), "");
@@ -204,8 +219,12 @@ mod tests {
     fn nothing_to_do() {
         assert!(says(ModelName::ResNet18, 0, 224, true).starts_with("--batch 0: a step needs"));
         assert!(threads(Some(0)).is_err_and(|error| error.to_string().starts_with("--threads 0")));
-        assert!(optimizer(Sgd { lr: f64::NAN, momentum: 0.9 }).is_err());
-        assert!(optimizer(Sgd { lr: 0.1, momentum: 1.5 }).is_err());
+        let sgd = |lr, momentum| Optimizer { lr: Some(lr), momentum: Some(momentum), ..Optimizer::default() };
+        assert!(optimizer(sgd(f64::NAN, 0.9)).is_err());
+        assert!(optimizer(sgd(0.1, 1.5)).is_err());
+        assert!(optimizer(sgd(0.1, 0.5)).is_ok());
+        let adam = Optimizer { name: OptimizerName::Adam, ..sgd(0.1, 0.5) };
+        assert!(optimizer(adam).is_err_and(|error| error.to_string().starts_with("--momentum 0.5: adam has none")));
     }
 
     /// Every machine that runs this has more than a megabyte and less than a petabyte.

@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use crate::cli::WorkArgs;
 use crate::interrupt;
 use crate::model::ModelName;
-use crate::settings::{Mode, Sgd};
+use crate::optimizer::Optimizer;
+use crate::settings::Mode;
 
 /// What a run in a process of its own does.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct Job<'a> {
     pub(crate) threads: u64,
     pub(crate) data: &'a Path,
     /// Used where the mode is training.
-    pub(crate) sgd: Sgd,
+    pub(crate) optimizer: Optimizer,
 }
 
 impl Job<'_> {
@@ -41,10 +42,14 @@ impl Job<'_> {
         for (flag, number) in numbers {
             arguments.extend([flag.into(), number.to_string().into()]);
         }
-        arguments.extend(["--data".into(), self.data.into()]);
+        arguments.extend(["--data".into(), self.data.into(), "--device".into(), work.device.to_string().into()]);
         if self.mode == Mode::Train {
-            let Sgd { lr, momentum } = self.sgd;
-            arguments.extend(["--lr".into(), lr.to_string().into(), "--momentum".into(), momentum.to_string().into()]);
+            let optimizer = self.optimizer;
+            arguments.extend(["--optimizer".into(), optimizer.name.as_str().into()]);
+            arguments.extend(["--lr".into(), optimizer.lr().to_string().into()]);
+            if let Some(momentum) = optimizer.momentum() {
+                arguments.extend(["--momentum".into(), momentum.to_string().into()]);
+            }
         }
         arguments
     }
@@ -82,16 +87,19 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Task};
+    use crate::device::DeviceName;
+    use crate::optimizer::OptimizerName;
     use clap::Parser;
 
     /// What is typed for a child is understood as the settings that it was made of.
     #[test]
     fn arguments_mean_what_the_job_says() {
-        let Task::Compare(args) = Cli::parse_from(["trainer", "compare", "--image-size", "33", "--seed", "7"]).task
+        let Task::Compare(args) =
+            Cli::parse_from(["trainer", "compare", "--image-size", "33", "--seed", "7", "--device", "cuda:1"]).task
         else {
             panic!("compare is the Compare task")
         };
-        let sgd = Sgd { lr: 0.5, momentum: 0.25 };
+        let optimizer = Optimizer { name: OptimizerName::Sgd, lr: Some(0.5), momentum: Some(0.25) };
         let job = Job {
             model: ModelName::ResNet18,
             mode: Mode::Train,
@@ -99,13 +107,14 @@ mod tests {
             batch: 3,
             threads: 2,
             data: Path::new("some/where"),
-            sgd,
+            optimizer,
         };
         let typed = Cli::parse_from([OsString::from("trainer")].into_iter().chain(job.arguments()));
         let Task::Train(train) = typed.task else { panic!("train is the Train task") };
         let work = &train.run.work;
         assert_eq!((work.batch, work.image_size, work.seed, work.threads), (3, 33, 7, Some(2)));
-        assert_eq!((train.sgd, train.run.model), (sgd, ModelName::ResNet18));
+        assert_eq!(work.device, DeviceName::Cuda(1));
+        assert_eq!((train.optimizer, train.run.model), (optimizer, ModelName::ResNet18));
         assert_eq!(work.data.as_deref(), Some(Path::new("some/where")));
     }
 }

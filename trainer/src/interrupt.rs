@@ -38,22 +38,30 @@ pub(crate) fn listen_for_a_command() -> Result<()> {
 
 /// Passes the signal on to the child, the second one as SIGKILL. Returns whether it was the first.
 fn pass_on() -> bool {
-    let first = !REQUESTED.swap(true, Ordering::Relaxed);
-    let child = CHILD.load(Ordering::Relaxed);
+    let first = !REQUESTED.swap(true, Ordering::SeqCst);
+    signal(CHILD.load(Ordering::SeqCst), if first { libc::SIGINT } else { libc::SIGKILL });
+    first
+}
+
+/// Sends `signal` to the process group that `child` leads, if there is one.
+fn signal(child: i32, signal: libc::c_int) {
     if child > 0 {
-        let signal = if first { libc::SIGINT } else { libc::SIGKILL };
         // SAFETY: kill takes two numbers and touches no memory; `child` leads its group and has not been waited for yet.
         unsafe { libc::kill(-child, signal) };
     }
-    first
 }
 
 /// Whether the user has asked for the end.
 pub(crate) fn requested() -> bool {
-    REQUESTED.load(Ordering::Relaxed)
+    REQUESTED.load(Ordering::SeqCst)
 }
 
-/// Sets the process whose process group signals are passed on to, which it leads; 0 for none.
+/// Sets the process whose process group signals are passed on to, which it leads; 0 for none. A signal that came while the
+/// child was being started, when nobody knew its number yet, is passed on now. The order is that of one clock (`SeqCst`): either
+/// the signal's handler sees the child here, or this sees the signal.
 pub(crate) fn set_child(pid: i32) {
-    CHILD.store(pid, Ordering::Relaxed);
+    CHILD.store(pid, Ordering::SeqCst);
+    if requested() {
+        signal(pid, libc::SIGINT);
+    }
 }

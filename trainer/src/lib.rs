@@ -1,11 +1,13 @@
-//! Trains and runs MobileNetV1 and ResNet-18 on libtorch, each layer a scope, each run a timeline.
+//! Trains and runs convolutional networks on libtorch, each layer a scope, each run a timeline.
 //!
 //! The modules stand on floors; each uses only modules of the floors above it in this list:
 //!
 //! ```text
 //! exit_code, console     how the program ends, lines for the user
+//! device                 the device that a network runs on
 //! figures                bytes, times and tables as text
 //! interrupt              Ctrl-C and SIGTERM
+//! optimizer              what updates the parameters, and how much it keeps
 //! data                   IDX files -> images and labels -> batches of tensors
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
 //! allocator              what is typed of an allocator -> its binary and environment
@@ -25,12 +27,14 @@
 //! stages in `model`, without touching libtorch: tests compare the measured bytes with that.
 
 mod console;
+mod device;
 mod exit_code;
 mod figures;
 
 mod interrupt;
 
 mod data;
+mod optimizer;
 
 mod model;
 

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use crate::cli::{Cli, PlanArgs, Switch, Task};
+use crate::model::list::models;
 use crate::model::report::report;
 use crate::settings::Mode;
 use crate::{check, compare, console, exit_code, fit, limited, run};
@@ -28,13 +29,17 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.task {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
-            run::run(&check::settings(&args.run, Mode::Train, Some(args.sgd), tracked)?)
+            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer), tracked)?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;
             run::run(&check::settings(&args, Mode::Infer, None, tracked)?)
         }
         Task::Compare(args) => compare::compare(&args),
+        Task::Models(args) => {
+            console::print_result(&models(args.json)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Task::Plan(args) => plan(&args),
         Task::RunLimited(args) => limited::run_limited(&args),
         Task::Fit(args) => fit::fit(&args),
@@ -43,9 +48,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, image_size, classes, json } = args;
+    let &PlanArgs { model, batch, image_size, classes, optimizer, json } = args;
     check::sizes(model, batch, image_size, classes, true)?;
-    console::print_result(&report(model, batch, image_size, classes, json)?)?;
+    check::optimizer(optimizer)?;
+    console::print_result(&report(model, batch, image_size, classes, optimizer, json)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

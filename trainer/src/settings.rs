@@ -1,7 +1,9 @@
 //! What one run does: the settings after they were checked.
 use std::path::PathBuf;
 
-use crate::model::ModelName;
+use crate::device::DeviceName;
+use crate::model::{Chained, ModelName};
+use crate::optimizer::Optimizer;
 
 /// Training or inference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -28,17 +30,6 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// Settings of the optimizer, stochastic gradient descent with momentum.
-#[derive(Clone, Copy, Debug, PartialEq, clap::Args)]
-pub struct Sgd {
-    /// Learning rate.
-    #[arg(long, value_name = "X", default_value_t = 0.01)]
-    pub lr: f64,
-    /// Momentum; 0 keeps no state.
-    #[arg(long, value_name = "X", default_value_t = 0.9)]
-    pub momentum: f64,
-}
-
 /// One run, ready to go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -60,12 +51,16 @@ pub struct Settings {
     pub data: PathBuf,
     /// Outputs of the last layer.
     pub classes: u64,
+    /// Where the network runs.
+    pub device: DeviceName,
     /// The optimizer; there is none in inference.
-    pub sgd: Option<Sgd>,
+    pub optimizer: Option<Optimizer>,
     /// The timeline to write; none when tracking is off.
     pub out: Option<PathBuf>,
-    /// Whether the forward pass is one chained expression.
-    pub chained: bool,
+    /// Whether the forward pass consists of chained expressions.
+    pub chained: Option<Chained>,
+    /// Whether ReLU and the sums of residual blocks work in place.
+    pub in_place: bool,
     /// Whether libtorch's operators tell what they read.
     pub reads: bool,
     /// Whether stdout carries one line of JSON and nothing else.

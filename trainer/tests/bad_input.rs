@@ -46,6 +46,28 @@ fn amounts() {
     assert!(!out.exists(), "nothing was begun");
 }
 
+/// With a GPU of that number there is nothing to refuse: a machine with a thousand of them is not in sight.
+#[test]
+fn a_device_that_is_not_there() {
+    let data = small_data(4);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("a.timeline.json");
+    let ran = train(data.path(), &out, &["--device", "cuda:1000"]);
+    refused(&ran, &["--device cuda:1000: "]);
+    let reasons =
+        ["libtorch_cuda.so is not there", "cannot be loaded", "finds no GPU", "this machine's GPUs are cuda:0"];
+    assert!(reasons.iter().any(|reason| ran.stderr.contains(reason)), "{}", ran.stderr);
+    let lines = ran.stderr.lines().filter(|line| line.contains("error: ")).count();
+    assert_eq!((lines, ran.stderr.lines().count()), (1, 1), "one line: {}", ran.stderr);
+    refused(&train(data.path(), &out, &["--device", "gpu"]), &["gpu is no device; give cpu, or cuda:0"]);
+    assert!(!out.exists(), "nothing was begun");
+
+    let data = data.path().to_str().expect("UTF-8");
+    refused(&trainer(&["compare", "--data", data, "--device", "cuda:1000"]), &["--device cuda:1000: "]);
+    let fit = ["fit", "--model", "resnet18", "--budget", "1G", "--data", data, "--device", "cuda:0"];
+    refused(&trainer(&fit), &["--device cuda:0: fit knows the memory of a process on a CPU"]);
+}
+
 #[test]
 fn an_unknown_model_lists_the_known() {
     let ran = trainer(&["train", "--model", "vgg"]);

@@ -110,7 +110,15 @@ fn a_run_that_breaks_its_limit_leaves_a_culprit() {
     assert_eq!(dimensions, ["phase", "layer", "op"], "{end}");
 
     // The weights of conv1, 3 x 64 x 7 x 7 f32, were drawn in some time; the kept timelines can be read.
-    assert!(rows[0]["run"]["layers"]["conv1"]["init_ns"].as_u64().is_some_and(|time| time > 0));
+    let layer = |name: &str, time: &str| rows[0]["run"]["layers"][name][time].as_u64().unwrap_or(0);
+    assert!(layer("conv1", "init_ns") > 0, "{}", rows[0]);
+    // A convolution and its two gradients take time in each pass; the backward pass runs on one thread, inside of a step.
+    for name in ["conv1", "layer1.0.conv1", "layer4.1.conv2", "fc"] {
+        assert!(layer(name, "forward_ns") > 0 && layer(name, "backward_ns") > 0, "{name}: {}", rows[0]);
+    }
+    let layers = rows[0]["run"]["layers"].as_object().expect("an object");
+    let backward: u64 = layers.values().filter_map(|layer| layer["backward_ns"].as_u64()).sum();
+    assert!(backward < rows[0]["wall_ns"].as_u64().expect("a number"), "{backward}: {}", rows[0]);
     let kept = |name: &str| alloc_timeline::load(files.join(name)).expect("a timeline").ending;
     assert_eq!(kept("limit-none.timeline.json"), Ending::Finished);
     assert_eq!(kept(&format!("limit-{tight}.timeline.json")), Ending::Recovered);
@@ -143,7 +151,8 @@ fn the_group_is_removed_whatever_happens() {
     if group().is_none() {
         return;
     }
-    let script = "sleep 1000 & echo ready; sleep 1000";
+    // `exec`, because a shell that gets the signal while it forks its last command waits for that command all the same.
+    let script = "sleep 1000 & echo ready; exec sleep 1000";
     let mut child = command(&["run-limited", "--memory", "1G", "--", "sh", "-c", script])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -170,25 +179,68 @@ fn the_address_space_as_a_limit() {
     assert!(ran.stderr.contains("broke the limit"), "{}", ran.stderr);
 }
 
-/// The largest batch that fits passes under the budget as a real limit, and the smallest that does not is killed.
+/// What the runs found is what they did, and the estimate is said to hold exactly if they did what it says. Returns
+/// whether it held.
+fn judged_by_the_runs(part: &Value) -> bool {
+    let verified = &part["verified"];
+    let trials = verified["trials"].as_array().expect("a list");
+    let batches = |key: &str| {
+        let ended_so = trials.iter().filter(move |trial| trial[key] == true);
+        ended_so.filter_map(|trial| trial["batch"].as_u64()).collect::<Vec<u64>>()
+    };
+    let (passed, killed) = (batches("passed"), batches("broke"));
+    assert_eq!(passed.len() + killed.len(), trials.len(), "each run passed or was killed: {verified}");
+    assert_eq!(verified["smallest_killed"].as_u64(), killed.iter().min().copied(), "{verified}");
+    let below = passed.iter().filter(|&batch| killed.iter().all(|killed| batch < killed)).max();
+    assert_eq!(verified["largest_passed"].as_u64(), below.copied(), "{verified}");
+
+    let (fits, fails) = (part["largest_that_fits"].as_u64(), part["smallest_that_does_not"].as_u64());
+    let as_promised = passed.iter().all(|&batch| Some(batch) < fails) && killed.iter().all(|&batch| Some(batch) > fits);
+    assert_eq!(verified["holds"], as_promised, "{verified}");
+    assert!(below.is_some(), "smaller batches are run until one passes: {verified}");
+    as_promised
+}
+
+/// The runs decide, and the answer says what they found and whether the estimate was right. With every freed page given
+/// back at once a run needs the same each time, so there the estimate is close: it is off by less than a tenth of the
+/// budget. It may be off by some images all the same, because workspace jumps by some MiB from one batch to the next, and where
+/// it does is the processor's and oneDNN's affair. An allocator that keeps freed pages needs no less,
+/// and how much more differs from run to run.
 #[test]
 fn fit_holds_at_the_edge() {
     let data = small_data(64);
-    for (model, budget) in [("resnet18", "330M"), ("mobilenet_v1", "220M")] {
+    for (model, budget, budget_bytes) in [("resnet18", "290M", 290 << 20), ("mobilenet_v1", "190M", 190 << 20)] {
         let args =
             ["fit", "--model", model, "--budget", budget, "--batch", "4", "--image-size", "64", "--threads", "1"];
         let ran = trainer(&[&args[..], &["--data", text(data.path()), "--verify", "--json"]].concat());
-        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         let answer = json(&ran);
-        assert_eq!(answer["verdict"], "fits", "{answer}");
-        let (fits, fails) = (answer["largest_that_fits"].as_u64(), answer["smallest_that_does_not"].as_u64());
-        assert!(fits.is_some_and(|fits| fits >= 4) && fails > fits, "{answer}");
-        if group().is_some() {
-            assert_eq!(answer["verified"]["holds"], true, "{answer}");
-            assert_eq!(answer["verified"]["trials"].as_array().map(Vec::len), Some(2));
-        } else {
-            assert!(answer["verified"]["skipped"].is_string(), "{answer}");
+        let given_back = &answer["pages_given_back"];
+        let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number: {value}: {answer}"));
+        assert_eq!(given_back["verdict"], "fits", "{answer}");
+        let (fits, fails) = (number(&given_back["largest_that_fits"]), number(&given_back["smallest_that_does_not"]));
+        assert!(fits >= 4, "{answer}");
+        let image = given_back["estimate"]["bytes_an_image"].as_f64().expect("a number");
+        let unsure = (fails - fits) as f64 * image;
+        assert!(
+            unsure < f64::from(budget_bytes) / 10.0,
+            "{unsure} bytes of {budget_bytes} are too close to call: {answer}"
+        );
+        assert!(number(&answer["largest_that_fits"]) <= fits, "an allocator that keeps pages needs no less: {answer}");
+
+        if group().is_none() {
+            assert_eq!(ran.code, Some(0), "nothing contradicted the estimate: {}", ran.stderr);
+            let skipped = |part: &Value| part["verified"]["skipped"].is_string();
+            assert!(skipped(&answer) && skipped(given_back), "{answer}");
+            continue;
         }
+        let holds = [&answer, given_back].map(judged_by_the_runs);
+        assert_eq!(ran.code, Some(if holds == [true, true] { 0 } else { 2 }), "{answer}");
+
+        let (passed, killed) =
+            (number(&given_back["verified"]["largest_passed"]), &given_back["verified"]["smallest_killed"]);
+        let off = fits.saturating_sub(passed) as f64 * image;
+        assert!(off < f64::from(budget_bytes) / 10.0, "{passed} passed, and {fits} were to fit: {answer}");
+        assert!(!killed.is_null() || holds != [true, true], "what was not to fit passed: {answer}");
     }
 }
 

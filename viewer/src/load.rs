@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::{LoadError, Record};
 use anyhow::{Result, anyhow};
 
-use crate::model::Run;
+use crate::model::{DeviceSnapshot, Run};
 
 /// Reads one timeline.
 ///
@@ -19,6 +19,18 @@ pub fn load(path: impl AsRef<Path>) -> Result<Run> {
         Ok(timeline) => Ok(Run::new(path, timeline)),
         Err(error) => Err(anyhow!(with_next_step(error))),
     }
+}
+
+/// Reads a snapshot of PyTorch's caching allocator.
+///
+/// # Errors
+/// When the file cannot be read as one. The message says what the user can do about it.
+pub fn load_device_snapshot(path: impl AsRef<Path>) -> Result<DeviceSnapshot> {
+    let path = path.as_ref();
+    let next = "give a file that torch.cuda.memory._dump_snapshot has written";
+    let read = std::fs::read(path).map_err(|error| error.to_string());
+    let read = read.and_then(|bytes| DeviceSnapshot::from_pickle(&bytes));
+    read.map_err(|problem| anyhow!("{}: {problem}; {next}", path.display()))
 }
 
 /// Reads several timelines. Each run gets a label that no other run has.

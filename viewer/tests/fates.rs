@@ -10,9 +10,10 @@ use proptest::prelude::*;
 use serde_json::Value;
 use viewer::analysis::{Lifetimes, fates_by_place, lifetimes};
 use viewer::model::Run;
-use viewer::view::{growth_text, leaks_text, lifetimes_text, owners_text, report};
+use viewer::view::{Terminal, growth_text, leaks_text, lifetimes_text, owners_text, report};
 
 const MIB: u64 = 1 << 20;
+const TERMINAL: Terminal = Terminal { width: 80, colours: false };
 
 fn place(phase: &str, layer: &str) -> Place {
     Place { phase: phase.into(), layer: layer.into() }
@@ -242,7 +243,12 @@ proptest! {
         let mut timeline = nets::stem();
         timeline.analysis = Some(analysis);
         let run = Run::new("x", timeline);
-        for text in [growth_text(&run, 3), leaks_text(&run, 3), owners_text(&run, 3), lifetimes_text(&run)] {
+        for text in [
+            growth_text(&run, 3, TERMINAL),
+            leaks_text(&run, 3, TERMINAL),
+            owners_text(&run, 3, TERMINAL),
+            lifetimes_text(&run, TERMINAL),
+        ] {
             prop_assert!(!text.contains("NaN") && !text.contains("inf "), "{}", text);
         }
         report(&[run], alloc_timeline::Dimension::Category, Default::default()).unwrap();

@@ -9,9 +9,10 @@ use proptest::prelude::*;
 use serde_json::Value;
 use viewer::analysis::Measure;
 use viewer::model::Run;
-use viewer::view::{folded_stacks, growth_text, report, stacks_flamegraph, stacks_text};
+use viewer::view::{Terminal, folded_stacks, growth_text, report, stacks_flamegraph, stacks_text};
 
 const MIB: u64 = 1 << 20;
+const TERMINAL: Terminal = Terminal { width: 80, colours: false };
 
 fn sums(samples: u64, allocated: u64, peak: u64, exit: u64) -> SiteSums {
     SiteSums {
@@ -140,7 +141,8 @@ fn growth_names_the_stack() {
     let mut timeline = run.timeline.clone();
     let growth = Growth { steps: vec![1], live_bytes: vec![1], owners: Vec::new(), other_bytes: vec![1] };
     timeline.analysis = Some(Analysis { growth, ..Analysis::default() });
-    assert!(growth_text(&Run::new("x", timeline), 5).contains(line));
+    let wide = Terminal { width: 120, ..TERMINAL };
+    assert!(growth_text(&Run::new("x", timeline), 5, wide).contains(line));
 }
 
 #[test]
@@ -158,12 +160,12 @@ fn what_is_not_there_is_said() {
     let mut timeline = run();
     timeline.stacks = Some(Stacks { mean_bytes: 1, ..Stacks::default() });
     let run = Run::new("x", timeline);
-    assert!(stacks_text(&run, Measure::Peak, 5).contains("which this one did not reach"));
+    assert!(stacks_text(&run, Measure::Peak, 5, TERMINAL).contains("which this one did not reach"));
     assert!(stacks_flamegraph(&run).unwrap().is_none());
     let mut timeline = run.timeline;
     timeline.stacks = None;
     let run = Run::new("x", timeline);
-    assert!(stacks_text(&run, Measure::Peak, 5).contains("ALLOC_TRACKER_STACKS=512KiB"));
+    assert!(stacks_text(&run, Measure::Peak, 5, TERMINAL).contains("ALLOC_TRACKER_STACKS=512KiB"));
     assert_eq!(folded_stacks(&run, Measure::Peak), Vec::<String>::new());
 }
 
@@ -186,7 +188,7 @@ proptest! {
         stacks.sites.push(Site { scope, calls, cut: false, sums });
         let run = Run::new("x", timeline);
         for measure in [Measure::Peak, Measure::Leaks, Measure::Allocated, Measure::Growth] {
-            prop_assert!(!stacks_text(&run, measure, 3).is_empty());
+            prop_assert!(!stacks_text(&run, measure, 3, TERMINAL).is_empty());
             folded_stacks(&run, measure);
         }
     }

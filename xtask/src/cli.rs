@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{bench, data, demo, foreign, gate, libtorch, suite};
+use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, suite};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -29,6 +29,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Get what the tests take from Debian at test time: the tests of glibc's malloc, and a jemalloc
     Foreign,
+    /// Run the tracker and limited runs in control groups of version 2, in a virtual machine
+    CgroupV2(cgroup_v2::CgroupV2Args),
     /// Get a full data set and check it
     Data(data::DataArgs),
 }
@@ -42,6 +44,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
         Command::Test(args) => suite::run(&workspace, args),
         Command::Gate(args) => gate::run(&workspace, args),
         Command::Bench(args) => bench::run(&workspace, &args).map(|()| Outcome::Fine),
+        Command::CgroupV2(args) => cgroup_v2::run(&workspace, &args),
         Command::Foreign => foreign::fetch(&workspace).map(|()| Outcome::Fine),
         Command::Data(args) => data::run(&workspace, args).map(|()| Outcome::Fine),
     }

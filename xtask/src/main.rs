@@ -10,7 +10,7 @@
 //! libtorch, debian                     what is fetched: libtorch, packages of Debian
 //! foreign, data                        what the tests and the trainer get from packages
 //! callgrind, trainer_compare           runs of the programs that were built
-//! demo, gate, suite, bench             the commands that build and run
+//! demo, gate, suite, bench, cgroup_v2  the commands that build and run
 //! cli                                  what can be typed
 //! ```
 //!
@@ -39,6 +39,7 @@ mod callgrind;
 mod trainer_compare;
 
 mod bench;
+mod cgroup_v2;
 mod demo;
 mod gate;
 mod suite;

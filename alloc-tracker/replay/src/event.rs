@@ -156,4 +156,62 @@ pub enum Event {
         /// That of `SampleResizeBegan`.
         token: u64,
     },
+    /// A device's caching allocator handed out a block of its memory. Addresses of a device are its own: blocks of the host
+    /// or of another device may have the same.
+    DeviceAllocated {
+        /// The device's name.
+        device: NameId,
+        /// The scope that owns it.
+        scope: ScopeId,
+        /// Where it starts.
+        address: u64,
+        /// How large it is, after rounding.
+        bytes: u64,
+        /// What the allocator has handed out now, and has from the device, with this block.
+        totals: DeviceTotals,
+        /// Which call of an outermost operator allocated it; 0: none.
+        op_call: u64,
+        /// What it is for; `None`: nothing is known.
+        category: Option<Category>,
+    },
+    /// A device's caching allocator took a block back.
+    DeviceFreed {
+        /// The device's name.
+        device: NameId,
+        /// Where it starts.
+        address: u64,
+        /// How large it is, after rounding.
+        bytes: u64,
+        /// What the allocator has handed out now, and has from the device, without this block.
+        totals: DeviceTotals,
+        /// Which call of an outermost operator frees it; 0: none.
+        op_call: u64,
+    },
+    /// A block of some device is of this category for its whole life, and `scope`'s where that is known.
+    DeviceLabelled {
+        /// The scope that owns it; `None`: the one that allocated it.
+        scope: Option<ScopeId>,
+        /// Where it starts.
+        address: u64,
+        /// What it is for.
+        category: Category,
+    },
+    /// A device's caching allocator had no room for a request.
+    DeviceOutOfMemory {
+        /// The device's name.
+        device: NameId,
+        /// How many bytes were asked for.
+        bytes: u64,
+        /// What the allocator has handed out, and has from the device.
+        totals: DeviceTotals,
+    },
+}
+
+/// What a device's caching allocator holds, as it says with each event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceTotals {
+    /// Bytes in blocks that are handed out.
+    pub allocated: u64,
+    /// Bytes in segments that it has from the device, handed out or not.
+    pub reserved: u64,
 }

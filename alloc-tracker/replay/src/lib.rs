@@ -77,6 +77,9 @@ mod amount;
 mod high_water;
 mod peaks;
 
+// The blocks of devices, as their caching allocators tell of them.
+mod device_blocks;
+
 // Who owns what: accounts, and the groups that sum them up.
 mod group;
 mod groups;
@@ -112,7 +115,7 @@ mod replay;
 mod report;
 
 pub use counts::{BlockSize, Counts};
-pub use event::Event;
+pub use event::{DeviceTotals, Event};
 pub use growth::{GrowthColumn, GrowthTable};
 pub use names::NameTable;
 pub use peaks::Extremes;

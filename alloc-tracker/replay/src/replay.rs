@@ -7,6 +7,7 @@ use crate::amount::{Amount, positive};
 use crate::blocks::{Blocks, EventBlock};
 use crate::caching_allocator::SettingsError;
 use crate::counts::Counts;
+use crate::device_blocks::DeviceBlocks;
 use crate::event::Event;
 use crate::growth::StepHistory;
 use crate::high_water::{Moment, Span};
@@ -24,6 +25,8 @@ use crate::steps::Steps;
 pub struct Replay {
     pub(crate) owners: Owners,
     pub(crate) blocks: Blocks,
+    /// The blocks of devices.
+    pub(crate) device_blocks: DeviceBlocks,
     pub(crate) steps: Steps,
     /// What the accounts held at the end of each step.
     pub(crate) growth: StepHistory,
@@ -40,8 +43,8 @@ impl Replay {
     /// numbers stand for; it is asked for the names of a scope when that is first seen.
     pub fn new(start_ns: u64, names: impl ScopeNames + Send + 'static) -> Self {
         let owners = Owners::new(Box::new(names));
-        let (blocks, steps, growth, sites, records) = Default::default();
-        Replay { owners, blocks, steps, growth, sites, records, latest_ns: start_ns }
+        let (blocks, device_blocks, steps, growth, sites, records) = Default::default();
+        Replay { owners, blocks, device_blocks, steps, growth, sites, records, latest_ns: start_ns }
     }
 
     /// Also models a device's memory with these settings of PyTorch's caching allocator, from the next storage on. The
@@ -155,6 +158,10 @@ impl Replay {
             | Event::SampleFreed { .. }
             | Event::SampleResizeBegan { .. }
             | Event::SampleResizeEnded { .. } => self.sites.apply(event, owners.peaks.marks()),
+            Event::DeviceAllocated { .. } | Event::DeviceFreed { .. } | Event::DeviceLabelled { .. } => {
+                self.device_blocks.apply(event, at, owners.peaks.is_paused());
+            }
+            Event::DeviceOutOfMemory { device, bytes, .. } => self.out_of_memory(device, bytes, at),
         }
         self.reach(at);
     }
@@ -174,6 +181,13 @@ impl Replay {
             let live_bytes = self.live_bytes();
             self.records.push(Record::Mark(Mark { time_ns: at.time_ns, name, live_bytes, snapshot: None }));
         }
+    }
+
+    /// Notes in the list of marks that a device had no room.
+    fn out_of_memory(&mut self, device: NameId, bytes: u64, at: Moment) {
+        let name = format!("{} has no room for {bytes} bytes", self.names().text(device));
+        let live_bytes = self.live_bytes();
+        self.records.push(Record::Mark(Mark { time_ns: at.time_ns, name, live_bytes, snapshot: None }));
     }
 
     fn end_step(&mut self, at: Moment) {

@@ -1,14 +1,14 @@
 //! What a replay tells: samples, snapshots, and the records that end a file.
 use std::borrow::Cow;
 
-use alloc_timeline::{Analysis, HighWater, PeakRequested, Record, Sample, Snapshot, Sums, Unread};
+use alloc_timeline::{Analysis, DeviceMemory, HighWater, PeakRequested, Record, Sample, Snapshot, Sums, Unread};
 
 use crate::accounts::Account;
 use crate::amount::positive;
 use crate::counts::Counts;
 use crate::high_water::Span;
 use crate::peaks::Extremes;
-use crate::records::{analysis, figures, rows, totals, unread};
+use crate::records::{analysis, devices, figures, rows, totals, unread};
 use crate::replay::Replay;
 use crate::site_table::SiteTable;
 
@@ -108,6 +108,12 @@ impl Replay {
         unread::unread(&self.owners, &self.blocks, peak, &self.snapshot_peak(0))
     }
 
+    /// What the caching allocators of devices told so far, a device each; nothing without such an event. The peaks' times
+    /// are the clock's.
+    pub fn device_memory(&self) -> Vec<DeviceMemory> {
+        devices::device_memory(&self.device_blocks, self.names())
+    }
+
     /// Who allocates, by stack.
     pub fn site_table(&self) -> SiteTable {
         self.sites.table(self.owners.peaks.marks())
@@ -134,6 +140,10 @@ impl Replay {
         let predictions = self.blocks.devices.predictions();
         if !predictions.is_empty() {
             records.push(Record::DevicePredictions(predictions));
+        }
+        let devices = self.device_memory();
+        if !devices.is_empty() {
+            records.push(Record::Devices(devices));
         }
         records.extend(self.unread().map(|unread| Record::Unread(Box::new(unread))));
         records

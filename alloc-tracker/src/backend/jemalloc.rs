@@ -28,12 +28,14 @@ pub fn calloc(count: usize, size: usize) -> *mut u8 {
     unsafe { je::calloc(count, size) }.cast()
 }
 
-/// Allocates an aligned block; `alignment` must be a power of two. Null when there is no memory; errno is then whatever
-/// the kernel left there.
-pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+/// Allocates an aligned block. Null when there is no memory; errno is then whatever the kernel left there.
+///
+/// # Safety
+/// `alignment` must be a power of two.
+pub unsafe fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
     let flags = je::MALLOCX_ALIGN(alignment) | if zeroed { je::MALLOCX_ZERO } else { 0 };
-    // SAFETY: mallocx wants a size above 0, which `max` sees to, and an alignment that is a power of two, which is the
-    // caller's promise; a size that overflows after rounding gives null.
+    // SAFETY: mallocx wants a size above 0, which `max` sees to, and an alignment that is a power of two, which the
+    // caller promises; a size that overflows after rounding gives null.
     unsafe { je::mallocx(size.max(1), flags) }.cast()
 }
 
@@ -69,7 +71,7 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
 /// Resizes a block and keeps its alignment, a power of two. Null when there is no memory; the block then stays.
 ///
 /// # Safety
-/// As for [`realloc`]; `size` must not be 0.
+/// As for [`realloc`]; `size` must not be 0, and `alignment` must be a power of two.
 pub unsafe fn realloc_aligned(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
     // SAFETY: as the caller promises.
     unsafe { je::rallocx(block.cast(), size, je::MALLOCX_ALIGN(alignment)) }.cast()

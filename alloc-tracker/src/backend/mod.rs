@@ -33,12 +33,17 @@ pub fn calloc(count: usize, size: usize) -> *mut u8 {
     }
 }
 
-/// Allocates an aligned block; `alignment` must be a power of two. Null when there is no memory; errno may have
-/// changed.
-pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
-    match backend() {
-        Backend::Jemalloc => jemalloc::aligned(alignment, size, zeroed),
-        Backend::System => system::aligned(alignment, size, zeroed),
+/// Allocates an aligned block. Null when there is no memory; errno may have changed.
+///
+/// # Safety
+/// `alignment` must be a power of two.
+pub unsafe fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match backend() {
+            Backend::Jemalloc => jemalloc::aligned(alignment, size, zeroed),
+            Backend::System => system::aligned(alignment, size, zeroed),
+        }
     }
 }
 
@@ -93,7 +98,7 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
 /// Resizes a block and keeps its alignment, a power of two.
 ///
 /// # Safety
-/// As for [`realloc`].
+/// As for [`realloc`]; `alignment` must be a power of two.
 pub unsafe fn realloc_aligned(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
     // SAFETY: as the caller promises.
     unsafe {

@@ -59,12 +59,15 @@ mod glibc {
         unsafe { __libc_calloc(count, size) }.cast()
     }
 
-    /// Allocates an aligned block; `alignment` must be a power of two. Null and ENOMEM when there is no memory.
-    pub fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+    /// Allocates an aligned block. Null and ENOMEM when there is no memory.
+    ///
+    /// # Safety
+    /// `alignment` must be a power of two.
+    pub unsafe fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
         if zeroed && alignment <= NATURAL {
             return calloc(1, size);
         }
-        // SAFETY: the alignment is a power of two; glibc accepts every size with it.
+        // SAFETY: the alignment is a power of two, as the caller promises; glibc accepts every size with it.
         let block: *mut u8 = unsafe { __libc_memalign(alignment, size) }.cast();
         if zeroed && !block.is_null() {
             // SAFETY: the block is fresh and has `size` bytes.
@@ -99,13 +102,14 @@ mod glibc {
     /// the natural alignment is copied.
     ///
     /// # Safety
-    /// As for [`realloc`].
+    /// As for [`realloc`]; `alignment` must be a power of two.
     pub unsafe fn realloc_aligned(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
         if alignment <= NATURAL {
             // SAFETY: as the caller promises.
             return unsafe { realloc(block, size) };
         }
-        let moved = aligned(alignment, size, false);
+        // SAFETY: the alignment is a power of two, as the caller promises.
+        let moved = unsafe { aligned(alignment, size, false) };
         if !moved.is_null() {
             // SAFETY: both blocks are live, distinct, and at least as long as the smaller of the two sizes.
             unsafe {

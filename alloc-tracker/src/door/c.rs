@@ -74,7 +74,8 @@ fn aligned(alignment: usize, size: usize) -> Option<*mut u8> {
     if !alignment.is_power_of_two() {
         return None;
     }
-    Some(cold::allocate_aligned(alignment, size, false))
+    // SAFETY: the alignment is a power of two.
+    Some(unsafe { cold::allocate_aligned(alignment, size, false) })
 }
 
 /// `posix_memalign(3)`: returns an error's code and leaves errno alone. On an error `*result` stays as it was.

@@ -28,12 +28,15 @@ pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
     block
 }
 
-/// Allocates an aligned block; `alignment` must be a power of two. Null when there is no memory; errno may have
-/// changed.
+/// Allocates an aligned block. Null when there is no memory; errno may have changed.
+///
+/// # Safety
+/// `alignment` must be a power of two.
 #[cold]
 #[inline(never)]
-pub fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
-    let block = backend::aligned(alignment, size, zeroed);
+pub unsafe fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    let block = unsafe { backend::aligned(alignment, size, zeroed) };
     count::allocated(block, size);
     block
 }

@@ -70,7 +70,8 @@ extern "C" fn allocate_other(size: usize) -> *mut u8 {
     }
     let block = jemalloc::malloc(size);
     let lane = ledger::lane();
-    let Some(tag) = lane.tiny_tag(size) else { return count_first(block, size) };
+    // SAFETY: the size was compared above. This thread's lane was open then; whoever closed it meanwhile, it was opened.
+    let Some(tag) = (unsafe { lane.tiny_tag(size) }) else { return count_first(block, size) };
     // SAFETY: as in `count_plain`.
     let Some(entries) = (unsafe { shadow::find_fine(block.addr()) }) else { return count_first(block, size) };
     entries.store(0, TINY | tag);

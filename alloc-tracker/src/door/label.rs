@@ -5,6 +5,7 @@ use alloc_timeline::Category;
 
 use super::count::{self, Arrival};
 use super::tagged::{self, FOLLOWED_MIN, TaggedBlock};
+use crate::devices;
 use crate::ledger::{self, Slot, publish};
 use crate::scope;
 use crate::settings::{Mode, exact, mode};
@@ -25,8 +26,8 @@ pub enum LabelError {
     /// No session records, so the label would be lost.
     #[error("no session is recording: start one before labelling")]
     NotRecording,
-    /// No block of the program starts at the address. It may be one of a GPU's memory, or of an allocator that is not
-    /// tracked, or the tracker's own.
+    /// No block of the program starts at the address. It may be one of a GPU's memory of which nobody told, or of an
+    /// allocator that is not tracked, or the tracker's own.
     #[error("no tracked block of the program starts at this address")]
     UnknownBlock,
     /// The block has less than 64 bytes, too few to be followed by its address.
@@ -45,12 +46,12 @@ fn find(block: *mut u8) -> Option<TaggedBlock> {
     TaggedBlock::find(block)
 }
 
-/// The scope that owns the block at `block`; `None` when no tracked block starts there.
+/// The scope that owns the block at `block`, which may be a device's; `None` when no tracked block starts there.
 pub fn owner(block: *const u8) -> Option<ScopeId> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    block::find(block.addr()).map(|(_, tag)| tag.scope())
+    block::find(block.addr()).map(|(_, tag)| tag.scope()).or_else(|| devices::owner(block.addr() as u64))
 }
 
 /// The size of the block at `block`; `None` when no tracked block starts there.
@@ -75,7 +76,10 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> Result<(), La
     if !publish::recording() {
         return Err(LabelError::NotRecording);
     }
-    let tagged = find(block).ok_or(LabelError::UnknownBlock)?;
+    let Some(tagged) = find(block) else {
+        let labelled = devices::label(block.addr() as u64, category, layer);
+        return if labelled { Ok(()) } else { Err(LabelError::UnknownBlock) };
+    };
     let slot = ledger::acquire();
     if !tagged.followed {
         follow(slot, &tagged)?;

@@ -47,7 +47,8 @@ unsafe impl GlobalAlloc for Tracker {
         if natural(&layout) {
             return hot::allocate::<true>(layout.size());
         }
-        cold::allocate_aligned(layout.align(), layout.size(), false)
+        // SAFETY: a layout's alignment is a power of two.
+        unsafe { cold::allocate_aligned(layout.align(), layout.size(), false) }
     }
 
     #[inline]
@@ -55,7 +56,8 @@ unsafe impl GlobalAlloc for Tracker {
         if natural(&layout) {
             return hot::allocate_zeroed::<true>(1, layout.size());
         }
-        cold::allocate_aligned(layout.align(), layout.size(), true)
+        // SAFETY: a layout's alignment is a power of two.
+        unsafe { cold::allocate_aligned(layout.align(), layout.size(), true) }
     }
 
     #[inline]

@@ -1,11 +1,11 @@
 //! Events as words: the form that events have in the ring, and nowhere else.
 //!
 //! ```text
-//! word 0   bits 0-7: kind; 8-23: scope
+//! word 0   bits 0-7: kind; 8-23: scope; of a device's events also 24-31: category, 32-63: the device's name
 //! word 1   time in nanoseconds, 0 for none
 //! word 2-6 the fields of the kind, see `encode`
 //! ```
-use alloc_replay::{BlockSize, Counts, Event, ScopeId};
+use alloc_replay::{BlockSize, Counts, DeviceTotals, Event, NameId, ScopeId};
 use alloc_timeline::Category;
 
 /// The words of one event.
@@ -29,6 +29,14 @@ const SAMPLE_FREED: u8 = 15;
 const SAMPLE_RESIZE_BEGAN: u8 = 16;
 const SAMPLE_RESIZE_ENDED: u8 = 17;
 const READ: u8 = 18;
+const DEVICE_ALLOCATED: u8 = 19;
+const DEVICE_FREED: u8 = 20;
+const DEVICE_LABELLED: u8 = 21;
+const DEVICE_OUT_OF_MEMORY: u8 = 22;
+
+/// Where the first word of a device's event has its category and its device.
+const CATEGORY_SHIFT: u32 = 24;
+const DEVICE_SHIFT: u32 = 32;
 
 /// A batch's last word holds its number of allocations in this many bits, its number of frees in as many, and
 /// `moved_in` in the rest.
@@ -96,7 +104,32 @@ pub fn encode(time_ns: u64, event: &Event) -> Words {
         Event::SampleResizeEnded { address, before, after, token } => {
             words(SAMPLE_RESIZE_ENDED, 0, [address.unwrap_or(0), before, after, token, 0])
         }
+        Event::DeviceAllocated { device, scope, address, bytes, totals, op_call, category: made_for } => {
+            let head = category(made_for) << CATEGORY_SHIFT | u64::from(device) << DEVICE_SHIFT;
+            with_head(
+                head,
+                words(DEVICE_ALLOCATED, scope, [address, bytes, totals.allocated, totals.reserved, op_call]),
+            )
+        }
+        Event::DeviceFreed { device, address, bytes, totals, op_call } => {
+            let head = u64::from(device) << DEVICE_SHIFT;
+            with_head(head, words(DEVICE_FREED, 0, [address, bytes, totals.allocated, totals.reserved, op_call]))
+        }
+        Event::DeviceLabelled { scope, address, category: label } => {
+            let scope = scope.map_or(0, |scope| u64::from(scope) + 1);
+            words(DEVICE_LABELLED, 0, [address, category(Some(label)), scope, 0, 0])
+        }
+        Event::DeviceOutOfMemory { device, bytes, totals } => {
+            let head = u64::from(device) << DEVICE_SHIFT;
+            with_head(head, words(DEVICE_OUT_OF_MEMORY, 0, [0, bytes, totals.allocated, totals.reserved, 0]))
+        }
     }
+}
+
+/// `words` with more in the first of them.
+fn with_head(head: u64, mut words: Words) -> Words {
+    words[0] |= head;
+    words
 }
 
 /// The time and the event of words that [`encode`] made; `None` for other words.
@@ -105,6 +138,7 @@ pub fn decode(words: Words) -> Option<(u64, Event)> {
     let (scope, address, size) = ((head >> 8) as ScopeId, a, BlockSize { usable: b, requested: c });
     let category = |number: u64| Category::ALL.get(usize::try_from(number.checked_sub(1)?).ok()?).copied();
     let some_address = (a != 0).then_some(a);
+    let (device, totals) = ((head >> DEVICE_SHIFT) as NameId, DeviceTotals { allocated: c, reserved: d });
     let event = match head as u8 {
         BATCH => {
             let (allocations, frees) = (e & COUNT_MASK, e >> COUNT_BITS & COUNT_MASK);
@@ -139,6 +173,16 @@ pub fn decode(words: Words) -> Option<(u64, Event)> {
         SAMPLE_FREED => Event::SampleFreed { address },
         SAMPLE_RESIZE_BEGAN => Event::SampleResizeBegan { address, token: b },
         SAMPLE_RESIZE_ENDED => Event::SampleResizeEnded { address: some_address, before: b, after: c, token: d },
+        DEVICE_ALLOCATED => {
+            let (op_call, category) = (e, category(head >> CATEGORY_SHIFT & 0xff));
+            Event::DeviceAllocated { device, scope, address, bytes: b, totals, op_call, category }
+        }
+        DEVICE_FREED => Event::DeviceFreed { device, address, bytes: b, totals, op_call: e },
+        DEVICE_LABELLED => {
+            let scope = c.checked_sub(1).map(|scope| scope as ScopeId);
+            Event::DeviceLabelled { scope, address, category: category(b)? }
+        }
+        DEVICE_OUT_OF_MEMORY => Event::DeviceOutOfMemory { device, bytes: b, totals },
         _ => return None,
     };
     Some((time_ns, event))
@@ -177,6 +221,7 @@ mod tests {
         for category in Category::ALL {
             events.push(Event::Allocated { scope, address, size, op_call, category: Some(category) });
             events.push(Event::Labelled { scope, address, category });
+            events.push(Event::DeviceLabelled { scope: Some(scope), address, category });
         }
         events.push(Event::Allocated { scope: 0, address, size, op_call: 0, category: None });
         events.push(Event::Adopted { scope, address, size, op_call, category: None });
@@ -187,6 +232,13 @@ mod tests {
             let [cut, fresh, followed] = [flags & 1 != 0, flags & 2 != 0, flags & 4 != 0];
             events.push(Event::Sampled { scope, address, bytes: 1, weight: 2, stack: u32::MAX, cut, fresh, followed });
         }
+        let (bytes, totals) = (1 << 40, DeviceTotals { allocated: u64::MAX, reserved: 1 });
+        for (device, category) in [(u32::MAX, Some(Category::ALL[0])), (1, Category::ALL.last().copied()), (7, None)] {
+            events.push(Event::DeviceAllocated { device, scope, address, bytes, totals, op_call, category });
+            events.push(Event::DeviceFreed { device, address, bytes, totals, op_call });
+            events.push(Event::DeviceOutOfMemory { device, bytes, totals });
+        }
+        events.push(Event::DeviceLabelled { scope: None, address, category: Category::ALL[0] });
         for event in events {
             assert_eq!(decode(encode(123, &event)), Some((123, event)));
         }

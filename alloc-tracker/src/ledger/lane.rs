@@ -103,13 +103,16 @@ impl Lane {
         self.tag.get()
     }
 
-    /// The tiny tag of the active scope for a request of so many bytes, at most 16, if there is one (see
-    /// [`tiny::known`]).
+    /// The tiny tag of the active scope for a request of so many bytes, if there is one (see [`tiny::known`]).
+    ///
+    /// # Safety
+    /// The lane must be [`Lane::closed`] or have been opened before, whether it is open now or not; `requested` must be at
+    /// most 16.
     #[inline(always)]
-    pub fn tiny_tag(&self, requested: usize) -> Option<u16> {
-        // SAFETY: `closed` and `open` store pointers to static rows. In a slot that was never opened the pointer is
-        // null, but callers come here only while the lane is open.
-        tiny::known(unsafe { &*self.tiny.get() }, requested)
+    pub unsafe fn tiny_tag(&self, requested: usize) -> Option<u16> {
+        // SAFETY: `closed` and `open` store pointers to static rows, and nothing takes them away. (In a slot that was never
+        // opened the pointer is null.) The size is at most 16, as the caller promises.
+        unsafe { tiny::known(&*self.tiny.get(), requested) }
     }
 
     /// Whether the lane counts the frees of blocks with this plain tag.

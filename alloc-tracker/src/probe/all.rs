@@ -1,23 +1,24 @@
 //! The probes of one recording, opened once and read on its ticks.
-use alloc_timeline::{OutsideFigure, Utilisation};
+use alloc_timeline::{DeviceMemory, OutsideFigure, Utilisation};
 
 use super::allocator;
+use super::book::BookReadings;
 use super::cgroup::Cgroup;
 use super::coarse::Coarse;
-use super::gpu::Gpu;
+use super::device::{DeviceBooks, Gpu};
 use super::gpu_sensors::GpuSensors;
 use super::limits;
 use super::reading::Readings;
+use super::spent::{self, Probe, Stopwatch};
 use super::status::{self, Statm};
 use super::survey::Survey;
 use super::utilisation::UtilisationProbe;
 use crate::sensors::Source;
 use crate::sys;
 
-/// The probes that take longer than one read of a file are read once in so many ticks ...
+/// The probes that take longer than one read of a file are read once in so many ticks, if that fits into what they may
+/// take.
 const SLOW_TICKS: u64 = 10;
-/// ... and take at most one part in this of the time.
-const SLOW_SHARE: u64 = 1_000;
 
 /// The opened probes.
 #[derive(Debug)]
@@ -25,12 +26,12 @@ pub struct Probes {
     statm: Statm,
     cgroup: Cgroup,
     gpu: Gpu,
+    devices: DeviceBooks,
     coarse: Coarse,
     /// Whether the machine had swap when the session began.
     has_swap: bool,
     gpu_sensors: GpuSensors,
     utilisation: UtilisationProbe,
-    next_slow_ns: u64,
 }
 
 impl Probes {
@@ -40,12 +41,12 @@ impl Probes {
         Probes {
             gpu_sensors: GpuSensors::of(&gpu),
             gpu,
+            devices: DeviceBooks::default(),
             statm: Statm::open(),
             cgroup: Cgroup::find(),
-            coarse: Coarse::new(sys::now_ns()),
+            coarse: Coarse::new(),
             has_swap: limits::has_swap(),
             utilisation: UtilisationProbe::open(),
-            next_slow_ns: 0,
         }
     }
 
@@ -60,22 +61,32 @@ impl Probes {
     /// Reads the resident set on every tick, and the slower probes on some. The resident set is the first reading.
     /// `survey` is the latest one.
     pub fn read(&mut self, tick: u64, survey: Option<&Survey>) -> Readings {
+        let mut watch = Stopwatch::start();
         let resident = self.statm.read();
         let mut readings = vec![("rss".into(), resident.map(|resident| resident.rss))];
-        let began = sys::now_ns();
-        if tick.is_multiple_of(SLOW_TICKS) && began >= self.next_slow_ns {
+        watch.lap(Probe::Resident);
+        readings.extend(DeviceBooks::totals());
+        let now = sys::now_ns();
+        if tick.is_multiple_of(SLOW_TICKS) && spent::fits(Probe::Columns, 1, now) {
             readings.extend(allocator::read());
+            self.coarse.claims(allocator::claimed_as_read());
             readings.extend(self.cgroup.read());
-            readings.extend(self.gpu.read());
+            readings.extend(self.devices.read(&mut self.gpu));
             if self.has_swap {
                 readings.push(("swap".into(), limits::swapped()));
             }
             readings.extend(self.gpu_sensors.read());
             readings.extend(self.utilisation.read());
-            self.next_slow_ns = began + SLOW_SHARE * sys::now_ns().saturating_sub(began);
+            watch.lap(Probe::Columns);
         }
-        self.coarse.read(sys::now_ns(), resident, survey);
+        self.coarse.read(now, resident, survey);
         readings
+    }
+
+    /// Reads what a book needs now; `session_ns` is the time since the session began. `None` when the resident set cannot
+    /// be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
+        self.coarse.book(sys::now_ns(), session_ns, survey)
     }
 
     /// The columns of the coarse book of the latest reading, when `live` bytes are live.
@@ -86,11 +97,28 @@ impl Probes {
     /// The probes' figures for the whole run. `rss_at_peak` is the reading (in bytes) nearest to the peak of the live
     /// bytes.
     pub fn figures(&mut self, rss_at_peak: Option<u64>) -> Vec<OutsideFigure> {
-        vec![status::figure(rss_at_peak), self.cgroup.figure(), self.gpu.figure()]
+        let mut watch = Stopwatch::start();
+        let figures = vec![status::figure(rss_at_peak), self.cgroup.figure(), self.gpu.figure()];
+        watch.lap(Probe::Closing);
+        figures
+    }
+
+    /// What frameworks told of devices, with the accounts of their memory; `session_ns` turns the clock's time into the
+    /// session's.
+    pub fn device_memory(&self, told: Vec<DeviceMemory>, session_ns: impl Fn(u64) -> u64) -> Vec<DeviceMemory> {
+        self.devices.completed(told, session_ns)
+    }
+
+    /// The readings that those accounts are made of, as JSON, an object a line.
+    pub fn device_inputs(&self) -> String {
+        self.devices.inputs()
     }
 
     /// What was used of the processors so far.
     pub fn utilisation(&mut self) -> Utilisation {
-        self.utilisation.figures()
+        let mut watch = Stopwatch::start();
+        let figures = self.utilisation.figures();
+        watch.lap(Probe::Closing);
+        figures
     }
 }

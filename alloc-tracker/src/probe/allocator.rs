@@ -46,6 +46,20 @@ pub fn claims(counted: &Counted) -> Result<Claims, String> {
     }
 }
 
+/// The sum of what the allocator claimed when [`read`] was last called; `None` where it has no statistics.
+pub fn claimed_as_read() -> Option<u64> {
+    match (backend::inner::name(), backend::backend()) {
+        (Some(_), _) => None,
+        (None, Backend::Jemalloc) => jemalloc::claimed_as_read(),
+        (None, Backend::System) => glibc::claims(0).ok().map(|claims| claims.claimed),
+    }
+}
+
+/// Whether the allocator never gives a mapping back, so that as long as no address space is added all are where they were.
+pub fn keeps_mappings() -> bool {
+    backend::inner::name().is_none() && backend::backend() == Backend::Jemalloc
+}
+
 /// Whether the allocator's mappings can be told from the program's.
 pub fn is_known() -> bool {
     backend::inner::name().is_none()

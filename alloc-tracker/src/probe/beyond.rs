@@ -98,7 +98,8 @@ impl GroupReadings {
                 let kernel = stat.as_ref().and_then(|stat| stat.kernel.as_ref()).map(|kernel| {
                     let parts: Vec<String> =
                         kernel.parts.iter().map(|(name, bytes)| format!("{name} {bytes}")).collect();
-                    (kernel.bytes, format!("memory.stat: {}", parts.join(", ")))
+                    let parts = if parts.is_empty() { "nothing of any kind".to_owned() } else { parts.join(", ") };
+                    (kernel.bytes, format!("memory.stat: {parts}"))
                 });
                 let name = "memory.swap.current";
                 (kernel, own.number(name).map(|bytes| (bytes, name.to_owned())))

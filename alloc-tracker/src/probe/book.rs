@@ -14,17 +14,20 @@
 //!
 //! The readings are of one instant: they take about a millisecond for a gigabyte. The survey takes longer. A thread of
 //! its own makes one now and then (`recorder/background.rs`), and the latest one is used: what it counts changes
-//! slowly. A survey that ends after the book that asked for it corrects that book.
+//! slowly. Of the pages of files, statm tells the sum, so that only their names are as old as the survey. A survey that
+//! ends after the book that asked for it corrects that book.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Book, BookLine};
+use alloc_timeline::{Book, BookLine, BookPart};
 
 use super::claims::Claims;
 use super::counted::Counted;
 use super::parts::Parts;
 use super::resident::Pagemap;
-use super::status::Statm;
+use super::smaps::Range;
+use super::status::{Sizes, Statm};
 use super::survey::Survey;
+use super::touched::Touched;
 use super::{allocator, cost};
 
 /// What a book reads at one instant.
@@ -35,7 +38,9 @@ pub struct BookReadings {
     /// The ledger's sums.
     pub counted: Counted,
     /// The resident set, in bytes.
-    rss: u64,
+    pub rss: u64,
+    /// The part of it that is pages of files and shared memory.
+    files: u64,
     /// The allocator's claims, or why there are none.
     claims: Result<Claims, String>,
     /// Resident bytes of the allocator's mappings, or why they are not known.
@@ -46,19 +51,98 @@ pub struct BookReadings {
     pages_from: &'static str,
 }
 
+/// What the readings are taken with, opened once.
+#[derive(Debug)]
+pub struct Instruments {
+    statm: Statm,
+    pagemap: Pagemap,
+    listed: Option<Listed>,
+    touched: Touched,
+}
+
+/// The allocator's mappings at some time.
+#[derive(Debug)]
+struct Listed {
+    ranges: Vec<Range>,
+    /// The bytes of all mappings of the process at that time, and the mappings that were known from the survey. As long as
+    /// neither has changed, an allocator that keeps its mappings has the same.
+    mapped: u64,
+    surveyed: Vec<Range>,
+}
+
+impl Instruments {
+    /// Opens the files.
+    pub fn open() -> Self {
+        Instruments { statm: Statm::open(), pagemap: Pagemap::open(), listed: None, touched: Touched::default() }
+    }
+
+    /// Resident bytes of the allocator's mappings now, when the process's resident set is `rss`; `whole` says whether all
+    /// pages are looked at.
+    ///
+    /// # Errors
+    /// A sentence, when the mappings are not known.
+    pub fn touched(&mut self, survey: &Survey, rss: u64, whole: bool) -> Result<u64, String> {
+        let mut touched = std::mem::take(&mut self.touched);
+        let ranges = self.ranges(survey);
+        let present = ranges.map(|ranges| if whole { touched.whole(ranges, rss) } else { touched.quick(ranges, rss) });
+        self.touched = touched;
+        present.map(|present| present.saturating_sub(survey.zeroes))
+    }
+
+    /// The tracker's resident bytes by name; `heap` are its live bytes on the heap.
+    pub fn tracker(&self, heap: u64) -> BTreeMap<String, u64> {
+        cost::overhead(heap, &self.pagemap)
+    }
+
+    /// The allocator's mappings, of this moment or as they still are. Listing all mappings takes as long as the rest of a
+    /// reading.
+    fn ranges(&mut self, survey: &Survey) -> Result<&[Range], String> {
+        let mapped = self.statm.read().map_or(0, |sizes| sizes.mapped);
+        let stands = |listed: &Listed| listed.mapped == mapped && listed.surveyed == survey.allocator;
+        if !(allocator::keeps_mappings() && self.listed.as_ref().is_some_and(stands)) {
+            let (ranges, surveyed) = (survey.allocator_now()?, survey.allocator.clone());
+            self.listed = Some(Listed { ranges, mapped, surveyed });
+        }
+        Ok(self.listed.as_ref().map_or(&[], |listed| listed.ranges.as_slice()))
+    }
+}
+
 impl BookReadings {
     /// Reads everything now; `survey` knows the allocator's mappings. `None` when the resident set cannot be read.
-    pub fn take(time_ns: u64, survey: &Survey) -> Option<Self> {
-        let statm = Statm::open();
+    pub fn take(time_ns: u64, survey: &Survey, instruments: &mut Instruments) -> Option<Self> {
         // What comes first may take long. The rest are the readings that change fast.
-        let ranges = survey.allocator_now();
+        let _ = instruments.ranges(survey);
+        let before = instruments.statm.read()?.rss;
         let counted = Counted::now();
         let claims = allocator::claims(&counted);
-        let touched = ranges.map(|ranges| survey.touched_now(&ranges));
-        let rss = statm.read()?.rss;
-        let pagemap = Pagemap::open();
-        let tracker = cost::overhead(counted.tracker, &pagemap);
-        Some(BookReadings { time_ns, counted, rss, claims, touched, tracker, pages_from: pagemap.source() })
+        let touched = instruments.touched(survey, before, true);
+        let Sizes { rss, files, .. } = instruments.statm.read()?;
+        let tracker = instruments.tracker(counted.tracker);
+        let pages_from = instruments.pagemap.source();
+        Some(BookReadings { time_ns, counted, rss, files, claims, touched, tracker, pages_from })
+    }
+
+    /// Readings when so many bytes were live, for tests.
+    #[cfg(test)]
+    pub fn with_live(live: u64) -> Self {
+        let (counted, tracker) = (Counted { live, ..Counted::default() }, BTreeMap::new());
+        let (claims, touched) = (Err(String::new()), Err(String::new()));
+        BookReadings { time_ns: 0, counted, rss: live, files: 0, claims, touched, tracker, pages_from: "a test" }
+    }
+
+    /// The sum of what the allocator claims; `None` where it has no statistics.
+    pub fn claimed(&self) -> Option<u64> {
+        self.claims.as_ref().ok().map(|claims| claims.claimed)
+    }
+
+    /// Resident bytes of the allocator's mappings; `None` when they are not known.
+    pub fn touched(&self) -> Option<u64> {
+        self.touched.as_ref().ok().copied()
+    }
+
+    /// The tracker's resident bytes.
+    pub fn tracker(&self) -> u64 {
+        self.tracker.values().sum()
     }
 }
 
@@ -87,9 +171,12 @@ pub fn balance(survey: &Survey, readings: &BookReadings) -> Book {
     let smaps = survey.source();
     lines.push(survey.stacks.line("stacks", smaps));
     lines.push(survey.other.line("other anonymous memory", survey.source_of_other()));
+    if survey.pinned.total() > 0 {
+        lines.push(survey.pinned.line("pinned host memory", "/proc/self/smaps: what the GPU's driver has mapped"));
+    }
     lines.push(survey.data.line("zero-initialised data", smaps));
     lines.push(survey.written.line("written pages of libraries", smaps));
-    lines.push(survey.files.line("pages of files", smaps));
+    lines.push(files(survey, readings.files));
     let known: i64 = lines.iter().map(|line| line.bytes).sum();
     lines.push(line("unexplained", readings.rss as i64 - known, "RSS of /proc/self/statm less all lines above"));
     Book { time_ns: readings.time_ns, live_bytes: live, rss_bytes: readings.rss, lines, beyond: Vec::new() }
@@ -97,6 +184,21 @@ pub fn balance(survey: &Survey, readings: &BookReadings) -> Book {
 
 /// The line for what the allocator counts as its own and the program has never touched.
 const UNTOUCHED: &str = "claimed but never touched";
+
+/// The line for pages of files. `now` are those and the pages of shared memory, by statm.
+fn files(survey: &Survey, now: u64) -> BookLine {
+    let mut line = survey.files.line("pages of files", survey.source());
+    let since = now as i64 - (survey.shared as i64 + line.bytes);
+    if survey.problem.is_none() && since != 0 {
+        line.bytes += since;
+        line.source = "/proc/self/statm; by name: /proc/self/smaps".to_owned();
+        line.parts.push(BookPart { name: SINCE_SURVEY.to_owned(), bytes: since });
+    }
+    line
+}
+
+/// The part of a line that has changed since the latest survey, which alone knows names.
+const SINCE_SURVEY: &str = "more or less since the survey";
 
 fn line(name: &str, bytes: i64, source: &str) -> BookLine {
     BookLine { name: name.to_owned(), bytes, source: source.to_owned(), parts: Vec::new() }
@@ -113,6 +215,7 @@ mod tests {
             time_ns: 7,
             counted: Counted { live: 900, requested: 890, tracker: 30, blocks: 3 },
             rss: 2_000,
+            files: 700,
             claims: Ok(Claims { claimed: 1_100, source: "less what it claims", lines: vec![claim] }),
             touched: Ok(1_060),
             tracker: BTreeMap::from([("heap".to_owned(), 30), ("tables".to_owned(), 100)]),
@@ -128,11 +231,24 @@ mod tests {
     fn what_no_line_has_is_unexplained() {
         let survey = Survey { files: Parts::from_iter([("libc.so".to_owned(), 700)]), ..Survey::default() };
         let book = balance(&survey, &readings());
+        assert_eq!(book.lines.iter().find(|line| line.name == "pages of files").map(|line| line.parts.len()), Some(1));
         // 890 + 10 + 40 - 40 + 130 + 700 = 1,730 of 2,000.
         assert_eq!(bytes(&book, "claimed but never touched"), -40);
         assert_eq!((bytes(&book, "tracker"), bytes(&book, "pages of files")), (130, 700));
         assert_eq!(book.lines.last().map(|line| (line.name.as_str(), line.bytes)), Some(("unexplained", 270)));
         assert_eq!(book.lines.iter().map(|line| line.bytes).sum::<i64>(), 2_000);
+    }
+
+    /// Of 720 bytes of files and shared memory, the survey has found 600 + 100, and 20 came later.
+    #[test]
+    fn pages_of_files_are_as_many_as_now_and_have_the_surveys_names() {
+        let files = Parts::from_iter([("libc.so".to_owned(), 600)]);
+        let survey = Survey { files, shared: 100, ..Survey::default() };
+        let line = super::files(&survey, 720);
+        let part = |name: &str, bytes| BookPart { name: name.to_owned(), bytes };
+        assert_eq!((line.bytes, line.parts), (620, vec![part("libc.so", 600), part(SINCE_SURVEY, 20)]));
+        assert_eq!(super::files(&survey, 690).bytes, 590, "some were given back");
+        assert_eq!(super::files(&survey, 700).parts.len(), 1);
     }
 
     /// Lines that cannot be read say so, and the others stand.
@@ -146,7 +262,7 @@ mod tests {
             assert_eq!((source(name), bytes(&book, name)), ("unavailable: no smaps", 0), "{name}");
         }
         assert_eq!((bytes(&book, "requested by the program"), bytes(&book, METADATA)), (890, 40));
-        let silent = BookReadings { claims: Err("unavailable: no statistics".to_owned()), ..readings() };
+        let silent = BookReadings { claims: Err("unavailable: no statistics".to_owned()), files: 0, ..readings() };
         let book = balance(&Survey::default(), &silent);
         assert_eq!(bytes(&book, "claimed but never touched"), 0);
         // 2,000 - 890 - 10 - 130.

@@ -9,28 +9,23 @@
 //! ```
 //!
 //! Nobody writes the rest: it is what a reader finds. A reading that is late shows there, and nowhere else.
-use super::cost;
+use super::book::{BookReadings, Instruments};
 use super::counted::Counted;
 use super::reading::Readings;
-use super::resident::Pagemap;
+use super::spent::{self, Probe, Stopwatch};
 use super::status::Sizes;
 use super::survey::Survey;
-use super::{allocator, claims::Claims};
-use crate::sys;
 
-/// The allocator's claims are read at most so often that they take one part in this of the time.
-const CLAIMS_SHARE: u64 = 800;
-/// The pages of its mappings and of the tracker's are counted when the resident set has changed by more than one part in
-/// this ...
-const CHANGE: u64 = 400;
-/// ... or after so many nanoseconds ...
+/// The pages of the allocator's mappings and of the tracker's are counted when the resident set has changed by more than
+/// one part in this, and the count fits into what the probe may take ...
+const CHANGE: u64 = 200;
+/// ... and all of them, whatever has changed, after so many nanoseconds, when so many more counts fit.
 const AGE_NS: u64 = 1_000_000_000;
-/// ... and this takes at most one part in this of the time ...
-const PAGES_SHARE: u64 = 400;
-/// ... in the long run. At first, and after a rest, it may take so many nanoseconds at once.
-const CREDIT_NS: u64 = 40_000_000;
+const MORE_COUNTS: u64 = 16;
+/// The tracker's pages, which grow slowly, are counted again after so many nanoseconds.
+const TRACKER_AGE_NS: u64 = 1_000_000_000;
 
-/// The latest readings, in bytes, and when the next ones are due.
+/// The latest readings, in bytes.
 #[derive(Debug)]
 pub struct Coarse {
     resident: Option<Sizes>,
@@ -38,17 +33,17 @@ pub struct Coarse {
     /// the zero-initialised data.
     surveyed: Option<[u64; 4]>,
     claimed: Option<u64>,
-    next_claims_ns: u64,
-    pages: Option<Pages>,
-    pages_ns: u64,
-    /// How many nanoseconds counting pages may take now, and when that was last added to.
-    credit_ns: u64,
-    credited_ns: u64,
+    counted: Option<Count>,
+    /// When all pages were counted.
+    whole_ns: u64,
+    /// When the tracker's pages were counted.
+    tracker_ns: u64,
+    instruments: Instruments,
 }
 
 /// What is counted page by page.
 #[derive(Clone, Copy, Debug)]
-struct Pages {
+struct Count {
     /// Resident bytes of the allocator's mappings; `None` when they are not known.
     touched: Option<u64>,
     /// The tracker's resident bytes, and those of them that are blocks of the allocator's.
@@ -60,43 +55,69 @@ struct Pages {
 
 impl Coarse {
     /// A coarse book without readings.
-    pub fn new(now_ns: u64) -> Self {
-        Coarse {
-            resident: None,
-            surveyed: None,
-            claimed: None,
-            next_claims_ns: 0,
-            pages: None,
-            pages_ns: 0,
-            credit_ns: CREDIT_NS,
-            credited_ns: now_ns,
-        }
+    pub fn new() -> Self {
+        let instruments = Instruments::open();
+        Coarse { resident: None, surveyed: None, claimed: None, counted: None, whole_ns: 0, tracker_ns: 0, instruments }
     }
 
-    /// Takes over the resident set of this tick, and reads what is due.
+    /// Takes over the resident set of this tick and the latest survey, and counts pages if that is due at the clock's time
+    /// `now_ns`.
     pub fn read(&mut self, now_ns: u64, resident: Option<Sizes>, survey: Option<&Survey>) {
         self.resident = resident;
         let Some((Sizes { rss, .. }, survey)) = resident.zip(survey) else { return };
         self.surveyed = survey.problem.is_none().then(|| {
-            let other = survey.other.total() + survey.data.total();
+            let other = survey.other.total() + survey.pinned.total() + survey.data.total();
             [survey.shared, survey.written.total(), survey.stacks.total(), other]
         });
-        self.credit_ns = CREDIT_NS.min(self.credit_ns + now_ns.saturating_sub(self.credited_ns) / PAGES_SHARE);
-        self.credited_ns = now_ns;
-        let changed = self.pages.is_none_or(|pages| pages.rss.abs_diff(rss) > rss / CHANGE);
-        let is_old = now_ns.saturating_sub(self.pages_ns) > AGE_NS;
-        let pages_are_due = self.credit_ns > 0 && (changed || is_old);
-        let began = sys::thread_cpu_ns();
-        // The pages that the allocator has touched are compared with claims of the same moment.
-        if pages_are_due || now_ns >= self.next_claims_ns {
-            self.claimed = allocator::claims(&Counted::default()).ok().map(|Claims { claimed, .. }| claimed);
-            self.next_claims_ns = now_ns + CLAIMS_SHARE * sys::thread_cpu_ns().saturating_sub(began);
+        let has_changed = self.counted.is_none_or(|count| count.rss.abs_diff(rss) > rss / CHANGE);
+        let is_old = now_ns.saturating_sub(self.whole_ns) > AGE_NS;
+        let whole = is_old && spent::fits(Probe::Pages, MORE_COUNTS, now_ns);
+        if whole || (has_changed && spent::fits(Probe::Pages, 1, now_ns)) {
+            self.count(now_ns, rss, whole, survey);
         }
-        if pages_are_due {
-            self.pages = Some(Pages::count(survey, rss));
-            self.pages_ns = now_ns;
-            self.credit_ns = self.credit_ns.saturating_sub(sys::thread_cpu_ns().saturating_sub(began));
+    }
+
+    /// Counts pages; `whole` says whether those in full blocks as well.
+    fn count(&mut self, now_ns: u64, rss: u64, whole: bool, survey: &Survey) {
+        let mut watch = Stopwatch::start();
+        let tracker_heap = Counted::now().tracker;
+        let touched = self.instruments.touched(survey, rss, whole);
+        let tracker_is_old = now_ns.saturating_sub(self.tracker_ns) > TRACKER_AGE_NS;
+        let tracker = match self.counted {
+            Some(count) if !tracker_is_old => (count.tracker - count.tracker_heap) + tracker_heap,
+            _ => {
+                self.tracker_ns = now_ns;
+                self.instruments.tracker(tracker_heap).values().sum()
+            }
+        };
+        self.counted = Some(Count { touched: touched.ok(), tracker, tracker_heap, rss });
+        if whole {
+            self.whole_ns = now_ns;
         }
+        watch.lap(Probe::Pages);
+    }
+
+    /// Takes over what the allocator claims, when only that was read.
+    pub fn claims(&mut self, claimed: Option<u64>) {
+        self.claimed = claimed;
+    }
+
+    /// Reads what a book needs, which the columns use as well, at the clock's time `now_ns`. That is `session_ns` after the
+    /// session began. `None` when the resident set cannot be read.
+    pub fn book(&mut self, now_ns: u64, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
+        let mut watch = Stopwatch::start();
+        let readings = BookReadings::take(session_ns, survey, &mut self.instruments);
+        watch.lap(Probe::Book);
+        let readings = readings?;
+        self.claimed = readings.claimed();
+        self.counted = Some(Count {
+            touched: readings.touched(),
+            tracker: readings.tracker(),
+            tracker_heap: readings.counted.tracker,
+            rss: readings.rss,
+        });
+        (self.whole_ns, self.tracker_ns) = (now_ns, now_ns);
+        Some(readings)
     }
 
     /// The columns, when `live` bytes are live. A column whose instrument cannot be read is absent.
@@ -111,22 +132,19 @@ impl Coarse {
             "rss_files",
             files.map(|(resident, [shared, written, ..])| resident.files.saturating_sub(shared) + written),
         );
-        column("rss_tracker", self.pages.map(|pages| pages.tracker));
+        column("rss_tracker", self.counted.map(|count| count.tracker));
         column("rss_stacks", surveyed(2));
-        let counted = self.claimed.zip(self.pages).and_then(|(claimed, pages)| Some((claimed, pages, pages.touched?)));
-        column("rss_allocator", counted.map(|(claimed, pages, _)| claimed.saturating_sub(live + pages.tracker_heap)));
-        column("rss_untouched", counted.map(|(claimed, _, touched)| claimed.saturating_sub(touched)));
+        let counted =
+            self.claimed.zip(self.counted).and_then(|(claimed, count)| Some((claimed, count, count.touched?)));
+        // The claims may be older than `live`. An allocator claims at least what is live, and what it has touched.
+        let counted = counted.map(|(claimed, count, touched)| {
+            let held = live + count.tracker_heap;
+            (claimed.max(held).max(touched), held, touched)
+        });
+        column("rss_allocator", counted.map(|(claimed, held, _)| claimed - held));
+        column("rss_untouched", counted.map(|(claimed, _, touched)| claimed - touched));
         column("rss_other", surveyed(3));
         columns
-    }
-}
-
-impl Pages {
-    fn count(survey: &Survey, rss: u64) -> Self {
-        let ranges = survey.allocator_now();
-        let tracker_heap = Counted::now().tracker;
-        let touched = ranges.ok().map(|ranges| survey.touched_now(&ranges));
-        Pages { touched, tracker: cost::overhead(tracker_heap, &Pagemap::open()).values().sum(), tracker_heap, rss }
     }
 }
 
@@ -136,12 +154,12 @@ mod tests {
 
     #[test]
     fn the_columns_sum_to_the_resident_set_when_all_is_read() {
-        let mut coarse = Coarse::new(0);
+        let mut coarse = Coarse::new();
         assert_eq!(coarse.columns(500), Vec::new());
         coarse.resident = Some(Sizes { mapped: 0, rss: 2_000, files: 700, data: 0 });
         coarse.surveyed = Some([60, 5, 20, 160]);
         coarse.claimed = Some(1_100);
-        coarse.pages = Some(Pages { touched: Some(1_060), tracker: 130, tracker_heap: 30, rss: 2_000 });
+        coarse.counted = Some(Count { touched: Some(1_060), tracker: 130, tracker_heap: 30, rss: 2_000 });
         let columns = coarse.columns(500);
         let of = |name: &str| columns.iter().find(|column| column.0 == name).and_then(|column| column.1);
         // Of the files' 700, 60 are shared memory, which is among the other 160; 5 are written pages.
@@ -154,11 +172,23 @@ mod tests {
         assert_eq!(500 + sum - 40, 1_985);
     }
 
+    /// Claims of 1,100 are of a moment before: 1,300 are live now. The sum stays that of the touched pages.
+    #[test]
+    fn late_claims_do_not_change_the_sum() {
+        let mut coarse = Coarse::new();
+        coarse.claimed = Some(1_100);
+        coarse.counted = Some(Count { touched: Some(1_060), tracker: 130, tracker_heap: 30, rss: 2_000 });
+        let columns = coarse.columns(1_300);
+        let of = |name: &str| columns.iter().find(|column| column.0 == name).and_then(|column| column.1);
+        // 1,300 + 0 - 270 = 1,060 - 30.
+        assert_eq!((of("rss_allocator"), of("rss_untouched")), (Some(0), Some(270)));
+    }
+
     #[test]
     fn what_cannot_be_read_has_no_column() {
-        let mut coarse = Coarse::new(0);
+        let mut coarse = Coarse::new();
         coarse.claimed = Some(1_100);
-        coarse.pages = Some(Pages { touched: None, tracker: 130, tracker_heap: 30, rss: 2_000 });
+        coarse.counted = Some(Count { touched: None, tracker: 130, tracker_heap: 30, rss: 2_000 });
         assert_eq!(coarse.columns(500), vec![("rss_tracker".into(), Some(130))]);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::sensors::{About, Kind, Reading, Source};
 use nvml_wrapper::Nvml;
 
-use super::gpu::Gpu;
+use super::device::Gpu;
 use super::reading::Readings;
 
 /// The sensors of an opened driver, read on slow ticks.

@@ -39,8 +39,7 @@ macro_rules! of_all_arenas {
 pub fn claims() -> Result<Claims, String> {
     let missing = |error: tikv_jemalloc_ctl::Error| format!("unavailable: jemalloc's statistics: {error}");
     epoch::advance().map_err(missing)?;
-    // SAFETY: all of these statistics are of type size_t (jemalloc(3), "stats.arenas.<i>.*").
-    let size = |name: &'static [u8]| unsafe { raw::read::<usize>(name) }.map(|bytes| bytes as u64).map_err(missing);
+    let size = |name: &'static [u8]| size(name).map_err(missing);
     let allocated = stats::allocated::read().map_err(missing)? as u64;
     let active = stats::active::read().map_err(missing)? as u64;
     let page = size(b"arenas.page\0")?;
@@ -62,6 +61,22 @@ pub fn claims() -> Result<Claims, String> {
     })
 }
 
+/// The sum of what jemalloc claimed when its statistics were last updated.
+pub fn claimed_as_read() -> Option<u64> {
+    let pages = size(of_all_arenas!("pdirty")).ok()? + size(of_all_arenas!("pmuzzy")).ok()?;
+    Some(
+        stats::active::read().ok()? as u64
+            + size(b"arenas.page\0").ok()? * pages
+            + size(of_all_arenas!("base")).ok()?,
+    )
+}
+
+/// One of jemalloc's numbers of type size_t.
+fn size(name: &'static [u8]) -> tikv_jemalloc_ctl::Result<u64> {
+    // SAFETY: all statistics that callers name are of type size_t (jemalloc(3), "stats.arenas.<i>.*").
+    unsafe { raw::read::<usize>(name) }.map(|bytes| bytes as u64)
+}
+
 /// Whether an anonymous mapping is one of jemalloc's. `unreserved` says that it was mapped with MAP_NORESERVE, as
 /// jemalloc maps where the kernel lets it, and hardly anybody else; so such mappings do not merge with others. That
 /// alone is no proof: an extent of jemalloc's must begin or end the mapping, or the mapping has the form of a block of
@@ -76,11 +91,10 @@ fn is_base(range: &Range) -> bool {
     const HUGE: usize = 2 << 20;
     let read = || -> Option<usize> {
         epoch::advance().ok()?;
-        // SAFETY: all of these statistics are of type size_t (jemalloc(3)).
-        let size = |name: &'static [u8]| unsafe { raw::read::<usize>(name) }.ok();
+        let size = |name: &'static [u8]| size(name).ok();
         let free = size(of_all_arenas!("pdirty"))? + size(of_all_arenas!("pmuzzy"))?;
-        let extents = stats::active::read().ok()? + size(b"arenas.page\0")? * free;
-        Some(stats::mapped::read().ok()?.saturating_sub(extents))
+        let extents = stats::active::read().ok()? as u64 + size(b"arenas.page\0")? * free;
+        Some((stats::mapped::read().ok()? as u64).saturating_sub(extents) as usize)
     };
     range.start.is_multiple_of(HUGE) && range.len().is_multiple_of(HUGE) && range.len() <= read().unwrap_or_default()
 }

@@ -9,9 +9,13 @@
 //!
 //! A group's memory is often full of page cache, which gives way: so `reclaimable` of its memory.stat counts as room. A
 //! group's swap does not count: a group that begins to swap is near its limit.
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 use procfs_core::{FromRead, Meminfo};
 
 use super::cgroup::{Group, Level};
+use super::spent::{Probe, Stopwatch};
 use super::status::{Sizes, Statm};
 use crate::sys::{Resource, resource_limit};
 
@@ -46,24 +50,33 @@ pub struct Room {
 pub struct Limits {
     group: Option<Group>,
     statm: Statm,
+    meminfo: Option<File>,
 }
 
 impl Limits {
     /// Opens what this machine has.
     pub fn open() -> Self {
-        Limits { group: Group::open().ok(), statm: Statm::open() }
+        Limits { group: Group::open().ok(), statm: Statm::open(), meminfo: File::open("/proc/meminfo").ok() }
     }
 
     /// The room that each limit leaves now; limits that are not there or cannot be read are left out. `is_near` says
     /// from a limit and the room that it leaves whether a slower reading is worth it: what the kernel can take back.
     pub fn rooms(&self, is_near: impl Fn(u64, u64) -> bool) -> Vec<Room> {
+        let mut watch = Stopwatch::start();
         let mut rooms = self.group.as_ref().map_or_else(Vec::new, |group| in_group(group, is_near));
         let limits = [Resource::AddressSpace, Resource::Data].map(resource_limit);
         if limits.iter().any(Option::is_some) {
             rooms.extend(self.statm.read().into_iter().flat_map(|sizes| in_address_space(sizes, limits)));
         }
-        rooms.extend(Meminfo::from_file("/proc/meminfo").ok().and_then(|meminfo| in_machine(&meminfo)));
+        rooms.extend(self.in_machine());
+        watch.lap(Probe::Limits);
         rooms
+    }
+
+    fn in_machine(&self) -> Option<Room> {
+        let mut text = [0; 4 << 10];
+        let length = self.meminfo.as_ref()?.read_at(&mut text, 0).ok()?;
+        in_machine(std::str::from_utf8(&text[..length]).ok()?)
     }
 
     /// What to call a limit: its file, or its name.
@@ -116,10 +129,18 @@ fn in_address_space(sizes: Sizes, limits: [Option<u64>; 2]) -> impl Iterator<Ite
     })
 }
 
-/// `None` before Linux 3.14, which has no MemAvailable.
-fn in_machine(meminfo: &Meminfo) -> Option<Room> {
-    let left_bytes = meminfo.mem_available?.saturating_add(meminfo.swap_free);
-    Some(Room { bound: Bound::Machine, limit_bytes: meminfo.mem_total.saturating_add(meminfo.swap_total), left_bytes })
+/// By the text of /proc/meminfo. It needs four of some fifty lines, on every tick when little is left: so it is not left
+/// to procfs, which makes a map of all. `None` before Linux 3.14, which has no MemAvailable.
+fn in_machine(meminfo: &str) -> Option<Room> {
+    let bytes = |name: &str| kib(meminfo.lines().find_map(|line| line.strip_prefix(name))?);
+    let limit_bytes = bytes("MemTotal:")?.saturating_add(bytes("SwapTotal:")?);
+    let left_bytes = bytes("MemAvailable:")?.saturating_add(bytes("SwapFree:")?);
+    Some(Room { bound: Bound::Machine, limit_bytes, left_bytes })
+}
+
+/// The bytes of the text behind a name in the kernel's lists.
+fn kib(text: &str) -> Option<u64> {
+    text.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// Whether the machine has swap.
@@ -135,14 +156,11 @@ pub fn swapped() -> Option<u64> {
 
 /// Of some fifty lines this needs one: so it is not left to procfs, which makes a map of all.
 fn vm_swap(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1024)
+    kib(text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?)
 }
 
 #[cfg(test)]
 mod tests {
-    use procfs_core::FromBufRead;
-
     use super::*;
 
     #[test]
@@ -164,9 +182,9 @@ mod tests {
                     AnonPages:         0 kB\nMapped:            0 kB\nSlab:              0 kB\nNFS_Unstable:      0 kB\n\
                     Bounce:            0 kB\nWritebackTmp:      0 kB\nCommittedAS:       0 kB\nCommitted_AS:      0 kB\n\
                     VmallocTotal:      0 kB\nVmallocUsed:       0 kB\nVmallocChunk:      0 kB\n";
-        let meminfo = Meminfo::from_buf_read(text.as_bytes()).expect("meminfo");
         let (limit_bytes, left_bytes) = (1_200 << 10, 450 << 10);
-        assert_eq!(in_machine(&meminfo), Some(Room { bound: Bound::Machine, limit_bytes, left_bytes }));
+        assert_eq!(in_machine(text), Some(Room { bound: Bound::Machine, limit_bytes, left_bytes }));
+        assert_eq!(in_machine("MemTotal:       1000 kB\nMemFree:          10 kB\n"), None);
     }
 
     #[test]

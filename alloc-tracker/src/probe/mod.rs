@@ -1,14 +1,15 @@
 //! Probes: figures about the process from the kernel, the allocator and the GPU's driver. A figure that cannot be read
 //! is absent; that is never an error.
 //!
+//! - [`spent`]: what reading the probes has cost, and whether another reading fits;
 //! - [`status`]: resident set, from /proc/self/statm and status;
 //! - [`mod@allocator`]: the allocator under the tracker, by [`jemalloc`]'s statistics or [`glibc`]'s;
 //! - [`mod@cgroup`]: the control group's memory; [`limits`]: what the process may still take;
-//! - [`gpu`]: the process's share of the GPU's memory, through NVML;
+//! - [`device`]: what is used of each GPU's memory, through NVML, and the account of it, line by line;
 //! - [`gpu_sensors`]: how busy the GPUs are, and their power;
 //! - [`utilisation`]: processor time, page faults and context switches;
 //! - [`all`]: the probes above together, read on the recorder's ticks;
-//! - [`smaps`], [`resident`]: which mappings and pages are resident; [`threads`]: whose stack is where;
+//! - [`smaps`], [`resident`], [`touched`]: which mappings and pages are resident; [`threads`]: whose stack is where;
 //! - [`counted`]: the ledger's sums; [`claims`]: what an allocator says of itself; [`cost`]: what the tracker keeps
 //!   resident;
 //! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line;
@@ -16,15 +17,12 @@
 //! - [`beyond`]: the account from the resident set to the group's limit, with [`pss`] and [`neighbours`];
 //! - [`interposition`]: which malloc each loaded object calls; [`mod@machine`]: the machine's properties.
 mod reading;
+pub mod spent;
 
-mod cgroup;
+pub mod cgroup;
 mod claims;
 pub mod counted;
-#[cfg(feature = "gpu")]
-mod gpu;
-#[cfg(not(feature = "gpu"))]
-#[path = "no_gpu.rs"]
-mod gpu;
+mod device;
 #[cfg(feature = "gpu")]
 mod gpu_sensors;
 #[cfg(not(feature = "gpu"))]
@@ -42,6 +40,7 @@ mod utilisation;
 mod glibc;
 mod jemalloc;
 mod resident;
+mod touched;
 
 mod allocator;
 pub mod cost;

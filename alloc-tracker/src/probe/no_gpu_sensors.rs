@@ -1,7 +1,7 @@
 //! In place of NVML's sensors, for programs that are built without the feature `gpu`.
 use crate::sensors::Source;
 
-use super::gpu::Gpu;
+use super::device::Gpu;
 use super::reading::Readings;
 
 /// Has nothing to read.

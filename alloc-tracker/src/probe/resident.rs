@@ -9,8 +9,12 @@ use std::os::unix::fs::FileExt;
 use super::smaps::Range;
 use crate::sys::page_bytes;
 
+/// So many pages are read from pagemap at once: those of a page of the kernel's table.
+const BLOCK: u64 = 512;
+
 /// The open file /proc/self/pagemap, or `mincore` in its place where that cannot be read. We read it without procfs,
 /// which would make a list of all pages before we can count them.
+#[derive(Debug)]
 pub struct Pagemap {
     file: Option<File>,
     page_bytes: u64,
@@ -45,18 +49,13 @@ impl Pagemap {
             return Pages { present, own: present };
         };
         let mut pages = Pages::default();
-        let mut entries = [0u8; 8 * 512];
-        let mut page = first;
-        while page < last {
-            let wanted = ((last - page) as usize).min(512) * 8;
-            match file.read_at(&mut entries[..wanted], page * 8) {
-                Ok(got) if got >= 8 => {
-                    for word in entries[..got].chunks_exact(8) {
-                        pages.add(word.try_into().map_or(0, u64::from_ne_bytes), self.page_bytes);
-                    }
-                    page += got as u64 / 8;
-                }
-                _ => break,
+        for block in (first..last).step_by(BLOCK as usize) {
+            let end = last.min(block + BLOCK);
+            // Most of the tracker's address space was never touched. pagemap takes as long for it as for other pages,
+            // mincore next to no time.
+            let [start, end_address] = [block, end].map(|page| (page * self.page_bytes) as usize);
+            if in_core(&[Range { start, end: end_address }]) > 0 {
+                pages.add_block(file, block..end, self.page_bytes);
             }
         }
         pages
@@ -73,6 +72,24 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// Adds pages by their numbers, at most [`BLOCK`].
+    fn add_block(&mut self, file: &File, numbers: std::ops::Range<u64>, page_bytes: u64) {
+        let mut entries = [0u8; 8 * BLOCK as usize];
+        let mut page = numbers.start;
+        while page < numbers.end {
+            let wanted = ((numbers.end - page) as usize).min(BLOCK as usize) * 8;
+            match file.read_at(&mut entries[..wanted], page * 8) {
+                Ok(got) if got >= 8 => {
+                    for word in entries[..got].chunks_exact(8) {
+                        self.add(word.try_into().map_or(0, u64::from_ne_bytes), page_bytes);
+                    }
+                    page += got as u64 / 8;
+                }
+                _ => break,
+            }
+        }
+    }
+
     /// Adds the page of one entry, a native 64-bit word: bit 63 says that the page is present, bit 56 that it is mapped
     /// once.
     fn add(&mut self, entry: u64, page_bytes: u64) {
@@ -84,24 +101,29 @@ impl Pages {
 
 /// Present bytes of `ranges`, which begin and end at pages; what is not mapped has none.
 pub fn in_core(ranges: &[Range]) -> u64 {
-    const PAGES: usize = 16 * 1024;
-    let page = page_bytes();
-    let mut present = [0u8; PAGES];
     let mut sum = 0;
     for range in ranges {
-        for start in range.clone().step_by(PAGES * page) {
-            let bytes = (range.end - start).min(PAGES * page);
-            let pages = bytes.div_ceil(page);
-            // SAFETY: mincore only looks the pages up, and writes a byte for each of them to `present`, which has room
-            // for PAGES. For a range that is not mapped it reports an error.
-            let status = unsafe { libc::mincore(start as *mut libc::c_void, bytes, present.as_mut_ptr()) };
-            if status == 0 {
-                // The lowest bit says that the page is resident; the others are reserved.
-                sum += present[..pages].iter().filter(|&&byte| byte & 1 == 1).count();
-            }
+        each_portion(range, |_, pages| sum += pages.iter().map(|byte| usize::from(byte & 1)).sum::<usize>());
+    }
+    (sum * page_bytes()) as u64
+}
+
+/// Calls `work` with the address of each portion of `range` and a byte for each of its pages, of which the lowest bit says
+/// whether it is present; the others are reserved. Portions that are not mapped are left out.
+pub fn each_portion(range: &Range, mut work: impl FnMut(usize, &[u8])) {
+    // The kernel takes the pages in portions of this size as well.
+    const PAGES: usize = 4 * 1024;
+    let page = page_bytes();
+    let mut present = [0u8; PAGES];
+    for start in range.clone().step_by(PAGES * page) {
+        let bytes = (range.end - start).min(PAGES * page);
+        // SAFETY: mincore only looks the pages up, and writes a byte for each of them to `present`, which has room for
+        // PAGES. For a range that is not mapped it reports an error.
+        let status = unsafe { libc::mincore(start as *mut libc::c_void, bytes, present.as_mut_ptr()) };
+        if status == 0 {
+            work(start, &present[..bytes.div_ceil(page)]);
         }
     }
-    (sum * page) as u64
 }
 
 #[cfg(test)]

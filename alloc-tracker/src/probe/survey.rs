@@ -8,6 +8,7 @@
 //!       pages that the process has written written pages of libraries, by file
 //! anonymous, directly behind a file's data zero-initialised data, by file
 //! the allocator's                          no line: the book compares it with what the allocator claims
+//! a GPU's driver's                       pinned host memory, by mapping
 //! anything else: anonymous, named, shared  other anonymous memory, by mapping
 //! ```
 use super::allocator;
@@ -28,7 +29,9 @@ pub struct Survey {
     pub stacks: Parts,
     /// Anonymous and shared memory by mapping.
     pub other: Parts,
-    /// The part of `other` that the kernel counts as pages of files: shared memory.
+    /// Memory that a GPU's driver has mapped for the device to read and write: pinned host memory.
+    pub pinned: Parts,
+    /// The part of `other` and `pinned` that the kernel counts as pages of files: shared memory.
     pub shared: u64,
     /// Zero-initialised data by file.
     pub data: Parts,
@@ -79,11 +82,6 @@ impl Survey {
         Ok(own.flat_map(|mapping| allocator::ranges_in(mapping, false, &self.allocator)).collect())
     }
 
-    /// Resident bytes of the allocator's mappings `ranges` now.
-    pub fn touched_now(&self, ranges: &[Range]) -> u64 {
-        in_core(ranges).saturating_sub(self.zeroes)
-    }
-
     /// Where the line for other anonymous memory comes from, or what it leaves out.
     pub fn source_of_other(&self) -> &str {
         if allocator::is_known() { self.source() } else { NOT_TOLD }
@@ -97,19 +95,24 @@ impl Survey {
     /// By how many bytes two surveys differ.
     pub fn distance(&self, other: &Survey) -> u64 {
         let of = |survey: &Survey| {
-            let Survey { stacks, other, data, written, files, .. } = survey;
-            [stacks, other, data, written, files].map(Clone::clone)
+            let Survey { stacks, other, pinned, data, written, files, .. } = survey;
+            [stacks, other, pinned, data, written, files].map(Clone::clone)
         };
         of(self).iter().zip(&of(other)).map(|(a, b)| a.distance(b)).sum()
     }
 }
 
 /// Pages of zeroes among the allocator's. There are two ways to find them, and each may find too many: pages that are
-/// shared with a forked child look the same, and pages may have been touched since smaps was read.
+/// shared with a forked child look the same, and pages may have been touched since smaps was read. The second way is the
+/// cheap one, and mostly says that there are none.
 fn zeroes(survey: &Survey, pagemap: &Pagemap) -> u64 {
+    let unread = in_core(&survey.allocator).saturating_sub(survey.touched);
+    if unread == 0 {
+        return 0;
+    }
     let pages = survey.allocator.iter().map(|range| pagemap.pages(range.start, range.end));
     let (present, own) = pages.fold((0, 0), |(present, own), pages| (present + pages.present, own + pages.own));
-    (present - own).min(present.saturating_sub(survey.touched))
+    (present - own).min(unread)
 }
 
 fn overlaps_any(range: &Range, others: &[Range]) -> bool {
@@ -127,6 +130,7 @@ fn survey(
     let mappings: Vec<Mapping> = mappings.iter().flat_map(|mapping| cut(mapping, threads, &resident)).collect();
     // The writable mapping of a file that ends where the next mapping begins.
     let mut data_of: Option<&Mapping> = None;
+    let has_driver = mappings.iter().any(|mapping| mapping.name.starts_with(DRIVER));
     for mapping in &mappings {
         let range = &mapping.range;
         let behind = data_of.filter(|file| file.range.end == range.start);
@@ -136,6 +140,10 @@ fn survey(
         let rss = mapping.rss.saturating_sub(tracked);
         let thread = || threads.iter().find(|thread| range.contains(&thread.stack_address));
         match mapping.kind {
+            Kind::File | Kind::Shared if has_driver && is_pinned(mapping) => {
+                survey.shared += rss;
+                survey.pinned.add(&mapping.name, rss);
+            }
             Kind::File => {
                 survey.files.add(&mapping.name, mapping.rss.saturating_sub(mapping.anonymous));
                 survey.written.add(&mapping.name, mapping.anonymous.saturating_sub(tracked));
@@ -165,6 +173,15 @@ fn survey(
         }
     }
     survey
+}
+
+/// How the files of NVIDIA's driver begin: `nvidia0`, `nvidiactl`, `nvidia-uvm`.
+const DRIVER: &str = "/dev/nvidia";
+
+/// Whether a mapping of a process that uses NVIDIA's driver is host memory that the driver has mapped. It maps shared memory
+/// without a name for `cudaHostAlloc`, which the kernel calls /dev/zero, and its own files.
+fn is_pinned(mapping: &Mapping) -> bool {
+    mapping.name.starts_with(DRIVER) || (mapping.kind == Kind::Shared && mapping.name.starts_with("/dev/zero"))
 }
 
 /// The name of a mapping among the other anonymous memory.
@@ -229,6 +246,7 @@ mod tests {
             stacks: parts(&[("main (1)", 3_000), ("worker (2)", 1_000)]),
             other: parts(&[("executable (JIT) mapping of 4 KiB at 0x9000", 10_000), ("/dev/shm/pool", 20_000)]),
             shared: 20_000,
+            pinned: Parts::default(),
             data: parts(&[("libc.so", 6)]),
             written: parts(&[("libc.so", 1)]),
             files: parts(&[("libc.so", 6)]),
@@ -238,6 +256,26 @@ mod tests {
             problem: None,
         };
         assert_eq!(found, expected);
+    }
+
+    fn parsed(text: &str) -> Vec<Mapping> {
+        smaps::parse(text.as_bytes()).expect("mappings")
+    }
+
+    /// A process that uses CUDA, made up after such lists: 64 MiB of pinned memory, 128 KiB of the driver's, a segment of the
+    /// program's own. Without the driver, /dev/zero is a program's shared memory like any other.
+    #[test]
+    fn pinned_memory_has_a_line_of_its_own_and_is_in_no_other() {
+        let text = include_str!("../../../fixtures/gpu/handmade-cuda.smaps");
+        let found = survey(&parsed(text), &[], &[], |_| Vec::new(), |_| 0);
+        assert_eq!(found.pinned, parts(&[("/dev/nvidiactl", 128 << 10), ("/dev/zero", 64 << 20)]));
+        assert_eq!(found.other, parts(&[("/dev/shm/pool", 4 << 20)]));
+        assert_eq!(found.files, parts(&[("/usr/lib/libcuda.so.1", 8 << 10)]));
+        assert_eq!(found.shared, (68 << 20) + (128 << 10));
+        let without: Vec<_> = parsed(text).into_iter().filter(|one| !one.name.starts_with(DRIVER)).collect();
+        let found = survey(&without, &[], &[], |_| Vec::new(), |_| 0);
+        assert_eq!(found.pinned, Parts::default());
+        assert_eq!(found.other, parts(&[("/dev/shm/pool", 4 << 20), ("/dev/zero", 64 << 20)]));
     }
 
     /// A stack up to 0x14000, and what the program has mapped directly behind it.

@@ -13,6 +13,7 @@ use alloc_timeline::log::{Compacted, Compaction};
 
 use crate::ledger::as_tracker_thread;
 use crate::probe::beyond::BeyondReadings;
+use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
 use crate::probe::threads;
 use crate::sys;
@@ -33,8 +34,8 @@ pub enum Job {
 pub enum Done {
     /// The survey, and how many nanoseconds of processor time it took.
     Survey(Box<Survey>, u64),
-    /// What is beyond the resident set, and how many nanoseconds reading it took.
-    Beyond(Box<BeyondReadings>, u64),
+    /// What is beyond the resident set.
+    Beyond(Box<BeyondReadings>),
     /// The shorter log.
     Compact(std::io::Result<Compacted>),
 }
@@ -96,14 +97,15 @@ impl Drop for Background {
 fn perform(job: Job) -> Done {
     match job {
         Job::Survey => {
-            let began = sys::thread_cpu_ns();
-            let survey = Survey::take();
-            Done::Survey(Box::new(survey), sys::thread_cpu_ns().saturating_sub(began))
+            let mut watch = Stopwatch::start();
+            let survey = Box::new(Survey::take());
+            Done::Survey(survey, watch.lap(Probe::Survey))
         }
         Job::Beyond => {
-            let began = sys::now_ns();
+            let mut watch = Stopwatch::start();
             let readings = Box::new(BeyondReadings::take());
-            Done::Beyond(readings, sys::now_ns().saturating_sub(began))
+            watch.lap(Probe::Beyond);
+            Done::Beyond(readings)
         }
         Job::Compact(compaction) => Done::Compact(compaction.write()),
     }

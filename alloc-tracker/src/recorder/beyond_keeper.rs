@@ -4,9 +4,8 @@ use alloc_timeline::Book;
 
 use super::background::{Background, Job};
 use crate::probe::beyond::{self, BeyondReadings};
+use crate::probe::spent::{self, Probe, Stopwatch};
 
-/// The pause after readings, as a multiple of the time that they took: they take half a percent of the time at most.
-const PAUSE: u64 = 200;
 /// Readings are of another resident set when that differs from the book's by more than 1 part in this.
 const FAR: u64 = 100;
 
@@ -21,7 +20,6 @@ pub struct BeyondKeeper {
     is_reading: bool,
     /// Whether the book came after the latest readings were asked for.
     is_newer: bool,
-    next_ns: u64,
 }
 
 impl BeyondKeeper {
@@ -33,18 +31,17 @@ impl BeyondKeeper {
         self.completed().unwrap_or(book)
     }
 
-    /// Asks for readings, if there is a book that has none of its own, and the pause is over.
+    /// Asks for readings, if there is a book that has none of its own, and they fit into what they may take.
     pub fn ask(&mut self, now_ns: u64, background: &Background) {
-        if self.is_newer && !self.is_reading && now_ns >= self.next_ns {
+        if self.is_newer && !self.is_reading && spent::fits(Probe::Beyond, 1, now_ns) {
             (self.is_reading, self.is_newer) = (true, false);
             background.ask(Job::Beyond);
         }
     }
 
-    /// Takes over readings, which took `spent_ns`; returns the latest book with them.
-    pub fn read(&mut self, readings: BeyondReadings, spent_ns: u64, now_ns: u64) -> Option<Book> {
+    /// Takes over readings; returns the latest book with them.
+    pub fn read(&mut self, readings: BeyondReadings) -> Option<Book> {
         self.is_reading = false;
-        self.next_ns = now_ns.saturating_add(PAUSE * spent_ns);
         let rss = self.book.as_ref()?.rss_bytes;
         let distance = |readings: &BeyondReadings| readings.distance(rss);
         if self.readings.as_ref().is_none_or(|kept| distance(&readings) <= distance(kept)) {
@@ -53,12 +50,18 @@ impl BeyondKeeper {
         self.completed()
     }
 
-    /// Reads once more if the readings so far are of another resident set than the latest book's; returns the latest
-    /// book with the new ones. For the end of a recording, when nothing waits for the kernel's walk over all pages.
+    /// Reads once more if the readings so far are of another resident set than the latest book's, and more of them fit;
+    /// returns the latest book with the new ones. For the end of a recording.
     pub fn read_at_end(&mut self, now_ns: u64) -> Option<Book> {
         let rss = self.book.as_ref()?.rss_bytes;
         let is_near = self.readings.as_ref().is_some_and(|kept| kept.distance(rss) <= rss / FAR);
-        if is_near { None } else { self.read(BeyondReadings::take(), 0, now_ns) }
+        if is_near || !spent::fits(Probe::Beyond, 1, now_ns) {
+            return None;
+        }
+        let mut watch = Stopwatch::start();
+        let readings = BeyondReadings::take();
+        watch.lap(Probe::Beyond);
+        self.read(readings)
     }
 
     /// Whether there are no readings yet, and the first are under way.

@@ -5,20 +5,23 @@ use alloc_timeline::Book;
 use super::background::{Background, Job};
 use super::clock::SessionClock;
 use super::state::with_replay;
-use crate::probe::book::{self, BookReadings};
+use crate::probe::Probes;
+use crate::probe::book::{self, BookReadings, Instruments};
+use crate::probe::spent::{self, Probe, Stopwatch};
 use crate::probe::survey::Survey;
-use crate::sys;
 
-/// A tick gets a book of its own when its live bytes are not below the last book's by more than 1 part in this.
-const BOOK_STEP: u64 = 256;
+/// Live bytes are about the same when they differ by at most 1 part in this. A book of more follows the one before ...
+const SAME_STEP: u64 = 256;
+/// ... when so many more books fit into what they may take. When fewer fit, it waits until the peak is higher than the one
+/// before by 1 part in this: so there is always something left for the next peak.
+const MORE_BOOKS: u64 = 8;
+const HIGHER_STEP: u64 = 32;
 /// A book counts as the peak's when it is not below the peak by more than 1 part in this ...
 const MISSED_STEP: u64 = 64;
 /// ... and otherwise the recorder waits for a higher one, for so many nanoseconds since the peak was first so high.
 const MISSED_NS: u64 = 5_000_000_000;
-/// A book of about the same live bytes replaces one that is older than so many nanoseconds ...
-const BOOK_AGE_NS: u64 = 50_000_000;
-/// ... unless taking that one took more than 1 part in this of its age.
-const BOOK_SHARE: u64 = 400;
+/// A book of about the same live bytes replaces one that is older than so many nanoseconds.
+const BOOK_AGE_NS: u64 = 100_000_000;
 /// The pause after a survey, as a multiple of the processor time that the survey took: at first ...
 const FIRST_SURVEY_PAUSE: u64 = 400;
 /// ... and at most. As long as surveys find the same, each pause is twice the one before.
@@ -36,20 +39,17 @@ pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
     // The ledger's totals are whole only when the events in the ring have been read.
     with_replay(|_| ());
     let now = clock.now_ns();
-    let readings = BookReadings::take(clock.since_start(now), survey)?;
-    Some(book::balance(survey, &readings))
+    let mut watch = Stopwatch::start();
+    let readings = BookReadings::take(clock.since_start(now), survey, &mut Instruments::open());
+    watch.lap(Probe::Asked);
+    Some(book::balance(survey, &readings?))
 }
-
-/// While the live bytes are rising, a book follows the one before after so many times the processor time that that one took.
-const RISING_SHARE: u64 = 8;
 
 /// The latest book, and what decides when the next one is due.
 #[derive(Debug)]
 pub struct BookKeeper {
     /// The readings of the latest book.
     readings: Option<BookReadings>,
-    /// How many nanoseconds of processor time these readings took.
-    book_ns: u64,
     survey: Option<Survey>,
     /// Whether a survey was asked for and has not ended.
     surveying: bool,
@@ -71,7 +71,6 @@ impl BookKeeper {
     pub fn new(now_ns: u64) -> Self {
         BookKeeper {
             readings: None,
-            book_ns: 0,
             survey: None,
             surveying: false,
             next_survey_ns: 0,
@@ -91,25 +90,37 @@ impl BookKeeper {
         }
     }
 
-    /// Takes a book if `live` bytes are the most so far, or about as many as those of a book of some time ago: of equal
-    /// peaks the latest counts.
-    pub fn look(&mut self, live: u64, clock: &mut SessionClock, background: &Background) -> Option<Book> {
+    /// Takes a book if `live` bytes are near the most so far and the latest book is of fewer, or of as many some time ago:
+    /// of equal peaks the latest counts.
+    pub fn look(
+        &mut self,
+        live: u64,
+        clock: &mut SessionClock,
+        background: &Background,
+        probes: &mut Probes,
+    ) -> Option<Book> {
         let now = clock.now_ns();
-        self.is_rising = true;
-        if let Some(readings) = &self.readings {
-            let (step, age) =
-                (readings.counted.live / BOOK_STEP, clock.since_start(now).saturating_sub(readings.time_ns));
-            let stands_ns = BOOK_AGE_NS.max(BOOK_SHARE * self.book_ns);
-            self.is_rising = live > readings.counted.live + step;
-            if self.is_rising && age < RISING_SHARE * self.book_ns {
-                return None;
-            }
-            if !self.is_rising && (live < readings.counted.live - step || age <= stands_ns) {
-                return None;
-            }
+        self.peak_is(live, now);
+        self.is_rising = self.readings.as_ref().is_none_or(|readings| is_more(live, readings.counted.live, SAME_STEP));
+        if !self.is_due(live, clock.since_start(now), |books| spent::fits(Probe::Book, books, now)) {
+            return None;
         }
         self.keep_surveyed(now, background);
-        self.take_book(clock)
+        self.take_book(clock, probes)
+    }
+
+    /// Whether a book is due when `live` bytes are live, `session_ns` after the session began. `fits` says whether so many
+    /// books may be taken.
+    fn is_due(&self, live: u64, session_ns: u64, fits: impl Fn(u64) -> bool) -> bool {
+        let Some(readings) = &self.readings else { return true };
+        let booked = readings.counted.live;
+        let is_at_peak = !is_more(self.peak.0, live, MISSED_STEP);
+        if is_at_peak && is_more(self.peak.0, booked, HIGHER_STEP) {
+            return fits(1);
+        }
+        let is_old = session_ns.saturating_sub(readings.time_ns) > BOOK_AGE_NS;
+        let is_worth_it = if is_old { !is_more(booked, live, SAME_STEP) } else { is_more(live, booked, SAME_STEP) };
+        is_worth_it && fits(MORE_BOOKS)
     }
 
     /// The latest survey.
@@ -119,7 +130,7 @@ impl BookKeeper {
 
     /// Asks for a survey of the mappings, which every sample uses, unless one is under way or the pause after the last one is not over.
     pub fn keep_surveyed(&mut self, now_ns: u64, background: &Background) {
-        if !self.surveying && now_ns >= self.next_survey_ns {
+        if !self.surveying && now_ns >= self.next_survey_ns && spent::fits(Probe::Survey, 1, now_ns) {
             self.surveying = true;
             background.ask(Job::Survey);
         }
@@ -127,9 +138,16 @@ impl BookKeeper {
 
     /// Takes over a finished survey, which took `spent_ns` of processor time, while `live` bytes are live. Returns the new book, or the
     /// latest book corrected by the survey.
-    pub fn surveyed(&mut self, survey: Survey, spent_ns: u64, live: u64, clock: &mut SessionClock) -> Option<Book> {
+    pub fn surveyed(
+        &mut self,
+        survey: Survey,
+        spent_ns: u64,
+        live: u64,
+        clock: &mut SessionClock,
+        probes: &mut Probes,
+    ) -> Option<Book> {
         self.surveying = false;
-        let same = self.survey.as_ref().is_some_and(|old| old.distance(&survey) <= live / BOOK_STEP);
+        let same = self.survey.as_ref().is_some_and(|old| old.distance(&survey) <= live / SAME_STEP);
         self.survey_pause = if same { MOST_SURVEY_PAUSE.min(2 * self.survey_pause) } else { FIRST_SURVEY_PAUSE };
         (self.surveyed_ns, self.spent_ns) = (clock.now_ns(), spent_ns);
         self.next_survey_ns = self.surveyed_ns + self.survey_pause * spent_ns;
@@ -137,20 +155,20 @@ impl BookKeeper {
         // A new book if the live bytes are still about as high as in the latest one, or if there is none. Otherwise the
         // survey corrects the latest one.
         let booked = self.readings.as_ref().map_or(0, |readings| readings.counted.live);
-        if live >= booked - booked / BOOK_STEP { self.take_book(clock) } else { self.book() }
+        if is_more(booked, live, SAME_STEP) || !spent::fits(Probe::Book, 1, self.surveyed_ns) {
+            return self.book();
+        }
+        self.take_book(clock, probes)
     }
 
     /// Takes the book of this instant, once there has been a survey.
-    fn take_book(&mut self, clock: &mut SessionClock) -> Option<Book> {
+    fn take_book(&mut self, clock: &mut SessionClock, probes: &mut Probes) -> Option<Book> {
         let survey = self.survey.as_ref()?;
         // The ledger's totals are whole only when the events in the ring have been read.
         with_replay(|_| ());
-        let (now, began) = (clock.now_ns(), sys::thread_cpu_ns());
-        let readings = BookReadings::take(clock.since_start(now), survey);
-        let taken = readings.is_some();
-        self.readings = readings.or(self.readings.take());
-        self.book_ns = sys::thread_cpu_ns().saturating_sub(began);
-        let book = if taken { self.book() } else { None };
+        let now = clock.now_ns();
+        self.readings = Some(probes.book(clock.since_start(now), survey)?);
+        let book = self.book();
         book.iter().for_each(|book| self.judge(book));
         book
     }
@@ -175,10 +193,9 @@ impl BookKeeper {
 
     /// Whether the recorder should look often, because a book will probably be due soon.
     pub fn is_urgent(&self, now_ns: u64) -> bool {
-        let booked =
-            self.readings.as_ref().map_or(0, |readings| readings.counted.live + readings.counted.live / MISSED_STEP);
-        let misses_peak = self.peak.0 > booked && now_ns.saturating_sub(self.peak.1) < MISSED_NS;
-        self.is_rising || misses_peak
+        let booked = self.readings.as_ref().map_or(0, |readings| readings.counted.live);
+        let misses_peak = is_more(self.peak.0, booked, MISSED_STEP) && now_ns.saturating_sub(self.peak.1) < MISSED_NS;
+        (self.is_rising || misses_peak) && spent::fits(Probe::Book, 1, now_ns)
     }
 
     /// Whether there is no book yet and a survey for the first one is under way.
@@ -187,11 +204,36 @@ impl BookKeeper {
     }
 }
 
+/// Whether `bytes` are more than `others` by more than 1 part in `step`.
+fn is_more(bytes: u64, others: u64, step: u64) -> bool {
+    bytes > others + others / step
+}
+
 #[cfg(test)]
 mod tests {
     use alloc_timeline::BookLine;
 
     use super::*;
+
+    /// The latest book is of 1,024 bytes. With much to spend, the next is of 1,029; with little, of 1,057, and only where the
+    /// live bytes are not far below the most so far.
+    #[test]
+    fn the_less_there_is_to_spend_the_higher_the_next_book() {
+        let mut keeper = BookKeeper::new(0);
+        keeper.readings = Some(BookReadings::with_live(1_024));
+        let at = |keeper: &mut BookKeeper, peak, live, most_books| {
+            keeper.peak = (peak, 0);
+            keeper.is_due(live, 0, |books| books <= most_books)
+        };
+        assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, 8)), [false, true]);
+        assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, 7)), [false, true]);
+        assert!(!at(&mut keeper, 2_000, 2_000, 0), "nothing is left");
+        // 1,970 + 1,970 / 64 is 2,000.
+        assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, 7)), [false, true]);
+        assert!(at(&mut keeper, 2_000, 1_500, 8), "the peak may not come back");
+        let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, |books| books <= 8);
+        assert_eq!([1_019, 1_021].map(later), [false, true], "of equal peaks the latest counts");
+    }
 
     #[test]
     fn a_book_that_explains_too_little_has_the_next_survey_made_soon() {

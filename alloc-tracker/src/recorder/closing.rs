@@ -34,5 +34,6 @@ pub fn tracker_cost(losses: &[String]) -> TrackerCost {
         foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
         overflowed_scopes: scope::overflowed() + scopes::too_deep(),
         losses: losses.to_vec(),
+        probes_ns: probe::spent::by_probe(),
     }
 }

@@ -11,6 +11,7 @@ use super::state::with_replay;
 use super::thresholds::{Due, PeakAction};
 use super::{book_keeper, closing, counts, holders};
 use crate::probe::limits::Room;
+use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
 use crate::{scope, sys};
 
@@ -116,7 +117,10 @@ impl Dumps {
             let sites = recording.stacks.are_on().then(|| replay.site_table());
             (closing::replayed(replay, now, &recording.clock), sites)
         })?;
-        let book = book_keeper::book_now(&Survey::take(), &mut recording.clock);
+        let mut watch = Stopwatch::start();
+        let survey = Survey::take();
+        watch.lap(Probe::Asked);
+        let book = book_keeper::book_now(&survey, &mut recording.clock);
         let (name, marked_ns) = mark.unwrap_or_else(|| (reason.to_owned(), now));
         let time_ns = recording.clock.since_start(marked_ns);
         let mut last = Vec::from_iter(book.map(|book| Record::MarkBook(MarkBook { name, time_ns, book })));

@@ -13,6 +13,7 @@ use alloc_timeline::{Energy, EnergyMeter, ScopeEnergy, ScopeTime, Utilisation};
 
 use crate::ledger::{self, stopwatch};
 use crate::probe::Readings;
+use crate::probe::spent::{Probe, Stopwatch};
 use crate::settings::times;
 use crate::{scope, sys};
 
@@ -120,7 +121,9 @@ impl Metering {
             return Readings::new();
         }
         let began = sys::now_ns();
+        let mut watch = Stopwatch::start();
         let read: Vec<_> = self.sources.iter_mut().flat_map(Source::read).collect();
+        watch.lap(Probe::Power);
         let spent = sys::now_ns().saturating_sub(began);
         self.next_power_ns = began + POWER_SHARE * spent;
         let interval_ns = now.saturating_sub(self.at_power.time_ns);

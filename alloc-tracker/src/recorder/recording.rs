@@ -18,9 +18,10 @@ use super::thresholds::Thresholds;
 use super::{closing, counts};
 use crate::probe::Probes;
 use crate::probe::beyond::{self, BeyondReadings};
+use crate::probe::spent;
 use crate::probe::survey::Survey;
-use crate::scope;
 use crate::settings::times::Times;
+use crate::{scope, settings};
 
 /// All that the recorder's thread works with while a session records.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ impl Recording {
     pub fn begin(output: Output, first: Vec<Record>, thresholds: Thresholds, times: Times) -> std::io::Result<Self> {
         let clock = SessionClock::start();
         let now = clock.start_ns();
+        spent::begin(now);
         let near_limits = NearLimits::open(thresholds.least_room);
         let probes = Probes::open();
         let metering = (times > Times::Off).then(|| Metering::begin(times == Times::WithThreadCpu, probes.gpu_power()));
@@ -79,6 +81,8 @@ impl Recording {
 
     /// One tick: takes a sample, and records it with everything that is new since the last tick.
     pub fn tick(&mut self) {
+        // What the probes count needs the ledger's totals, which are whole only when the events in the ring have been read.
+        with_replay(|_| ());
         let mut readings = self.probes.read(self.schedule.ticks(), self.books.survey());
         readings.extend(self.metering.iter_mut().flat_map(Metering::tick));
         let now = self.clock.now_ns();
@@ -128,7 +132,8 @@ impl Recording {
         summary.into_iter().for_each(|record| self.record_replayed(record));
         analysis.into_iter().for_each(|analysis| self.record_replayed(Record::Analysis(Box::new(analysis))));
         unread.into_iter().for_each(|unread| self.record_replayed(Record::Unread(Box::new(unread))));
-        if analysis_is_due {
+        // Times by scope are wanted of a run that is killed as well, and rarely recorded ones would be old by then.
+        if analysis_is_due || (summary_is_due && self.metering.is_some()) {
             self.utilisation().into_iter().for_each(|record| self.output.record(record));
         }
         self.output.flush();
@@ -171,7 +176,7 @@ impl Recording {
     }
 
     fn look_for_book(&mut self, live: u64) {
-        let book = self.books.look(live, &mut self.clock, &self.background);
+        let book = self.books.look(live, &mut self.clock, &self.background, &mut self.probes);
         book.into_iter().for_each(|book| self.record_book(book));
         self.beyond.ask(self.clock.latest_ns(), &self.background);
     }
@@ -191,11 +196,12 @@ impl Recording {
     fn take(&mut self, done: Done) {
         match done {
             Done::Survey(survey, spent_ns) => {
-                let book = self.books.surveyed(*survey, spent_ns, live_bytes(), &mut self.clock);
+                let live = live_bytes();
+                let book = self.books.surveyed(*survey, spent_ns, live, &mut self.clock, &mut self.probes);
                 book.into_iter().for_each(|book| self.record_book(book));
             }
-            Done::Beyond(readings, spent_ns) => {
-                let book = self.beyond.read(*readings, spent_ns, self.clock.now_ns());
+            Done::Beyond(readings) => {
+                let book = self.beyond.read(*readings);
                 book.into_iter().for_each(|book| self.output.record(Record::Book(book)));
             }
             Done::Compact(compacted) => self.output.replace_log(compacted),
@@ -204,7 +210,16 @@ impl Recording {
 
     /// Records a record of the replay, after it has changed the clock's times in it to times since the session began.
     pub(super) fn record_replayed(&mut self, record: Record) {
-        self.output.record(with_session_times(record, self.clock.start_ns()));
+        let record = with_session_times(record, self.clock.start_ns());
+        self.output.record(self.with_device_books(record));
+    }
+
+    /// A record of devices with the accounts of their memory; any other as it is.
+    fn with_device_books(&self, record: Record) -> Record {
+        match record {
+            Record::Devices(told) => Record::Devices(self.probes.device_memory(told, |ns| self.clock.since_start(ns))),
+            other => other,
+        }
     }
 
     /// What was used of the processors so far, and energy where the session was asked for times. All scopes in it must
@@ -239,12 +254,23 @@ impl Recording {
     ) {
         let rss_at_peak = closing::peak_ns(&replayed).and_then(|peak_ns| self.rss.at(peak_ns));
         // One by one, so that a record and the one that it replaces in the output are not both part of the tracker's cost.
-        replayed.into_iter().for_each(|record| write(&mut self.output, record));
+        let mut told = Vec::new();
+        for record in replayed {
+            match record {
+                Record::Devices(devices) => told = devices,
+                other => write(&mut self.output, other),
+            }
+        }
+        let devices = self.probes.device_memory(told, |ns| self.clock.since_start(ns));
+        if !devices.is_empty() {
+            write(&mut self.output, Record::Devices(devices));
+        }
         let figures = self.probes.figures(rss_at_peak);
         write(&mut self.output, Record::OutsideFigures(figures));
-        self.utilisation().into_iter().for_each(|record| write(&mut self.output, record));
+        // The threads' processor time is read last, so that what the probes took is a part of it.
         let cost = closing::tracker_cost(self.output.losses());
         write(&mut self.output, Record::Tracker(cost));
+        self.utilisation().into_iter().for_each(|record| write(&mut self.output, record));
         write(&mut self.output, Record::End { time_ns: self.clock.since_start(now_ns), ending });
     }
 
@@ -271,6 +297,11 @@ impl Recording {
         stacks.into_iter().for_each(|stacks| self.output.record(stacks));
         let replayed = closing::replayed(&replay, now, &self.clock);
         drop(replay);
+        if let Some(path) = settings::gpu_inputs()
+            && let Err(error) = std::fs::write(&path, self.probes.device_inputs())
+        {
+            self.output.lose(format!("ALLOC_TRACKER_GPU_INPUTS: {} cannot be written: {error}", path.display()));
+        }
         self.close(replayed, now, ending, Output::record);
         self.output
     }
@@ -288,14 +319,19 @@ struct News {
     unread: Option<alloc_timeline::Unread>,
 }
 
-/// The records of a summary: own peaks and counts.
+/// The records of a summary: own peaks and counts, and the devices where there are some.
 fn summary(replay: &Replay) -> Vec<Record> {
     let totals = alloc_replay::totals(&counts::by_scope(), counts::reallocations());
-    vec![
+    let mut records = vec![
         Record::PeakRequested(replay.peak_requested()),
         Record::HighWaters(replay.high_waters()),
         Record::Totals(totals),
-    ]
+    ];
+    let devices = replay.device_memory();
+    if !devices.is_empty() {
+        records.push(Record::Devices(devices));
+    }
+    records
 }
 
 fn live_bytes() -> u64 {

@@ -14,6 +14,7 @@ use super::state::{drain, with_replay, with_state};
 use super::thresholds::Thresholds;
 use crate::ledger::{as_tracker_thread, publish, totals};
 use crate::probe::beyond::BeyondReadings;
+use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
 use crate::scope::Interned;
 use crate::settings::device_allocator;
@@ -94,7 +95,9 @@ impl Recorder {
     /// Adds a mark with the book of this instant.
     pub fn mark_with_book(&self, name: &str) {
         // These readings take long, so the recorder's ticks do not wait for them.
+        let mut watch = Stopwatch::start();
         let (survey, beyond) = (Survey::take(), BeyondReadings::take());
+        watch.lap(Probe::Asked);
         if let Some((recording, _)) = self.shared.work().as_mut() {
             recording.mark_with_book(name, &survey, &beyond);
         }

@@ -122,7 +122,7 @@ pub fn current() -> Current {
     Current { phase: Name(phase), layer: Name(layer), op: Name(op) }
 }
 
-/// The layer that owns the block at `block`; `None` when no tracked block starts there.
+/// The layer that owns the block at `block`, which may be a device's; `None` when no tracked block starts there.
 /// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
 ///
 /// ```

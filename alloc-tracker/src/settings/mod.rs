@@ -9,9 +9,11 @@
 //! | `ALLOC_TRACKER_DUMP_AT` | [`dump_thresholds`], when a session starts |
 //! | `ALLOC_TRACKER_NEAR_LIMIT` | [`least_room`], when a session starts |
 //! | `ALLOC_TRACKER_TIMES`, `ALLOC_TRACKER_POWER_FILE` | [`times`], when a session starts |
+//! | `ALLOC_TRACKER_GPU_INPUTS` | [`gpu_inputs`], when a session ends |
 //! | `PYTORCH_ALLOC_CONF` | [`device_allocator`], when a session starts |
 mod device;
 mod environment;
+mod gpu_inputs;
 mod mode;
 mod near_limit;
 pub mod sampling;
@@ -20,6 +22,7 @@ pub mod times;
 
 pub use device::device_allocator;
 pub use environment::wants_system_backend;
+pub use gpu_inputs::gpu_inputs;
 pub use mode::{Mode, exact, mode};
 pub use near_limit::{LeastRoom, least_room};
 pub use thresholds::dump_thresholds;

@@ -71,20 +71,23 @@ pub fn get_or_map<T>(place: &AtomicPtr<T>, bytes: usize) -> *mut T {
     match place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => fresh,
         Err(faster) => {
-            unmap(fresh.cast(), bytes);
+            // SAFETY: the range is that of `map_zeroed` above, and nobody else was given its address.
+            unsafe { unmap(fresh.cast(), bytes) };
             faster
         }
     }
 }
 
-/// Unmaps what [`map_zeroed`] returned. The caller must hold the only pointer to it: a thread does that when another
-/// thread was faster to install a mapping for the same purpose.
-pub fn unmap(start: *mut u8, bytes: usize) {
+/// Unmaps what [`map_zeroed`] returned, when another thread was faster to install a mapping for the same purpose.
+///
+/// # Safety
+/// `start` must come from [`map_zeroed`] with the same `bytes`, and be the only pointer to the range.
+pub unsafe fn unmap(start: *mut u8, bytes: usize) {
     let listed = STARTS.iter().find(|listed| listed.load(Ordering::Relaxed) == start.addr());
     if let Some(listed) = listed {
         listed.store(0, Ordering::Relaxed);
     }
-    // SAFETY: the caller got the range from `map_zeroed` and holds the only pointer into it (see above).
+    // SAFETY: as the caller promises.
     unsafe { libc::munmap(start.cast(), bytes) };
 }
 

@@ -98,7 +98,8 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
         if start.is_null()
             || origin.compare_exchange(ptr::null_mut(), start, Ordering::AcqRel, Ordering::Acquire).is_err()
         {
-            sys::unmap(fresh.cast(), bytes);
+            // SAFETY: the range is that of `map_zeroed` above, and its address was not installed.
+            unsafe { sys::unmap(fresh.cast(), bytes) };
         }
         self.find(address, shift)
     }

@@ -70,11 +70,13 @@ pub static NO_ROW: Row = [const { AtomicU16::new(0) }; 17];
 
 /// The tag of a block of at most 16 requested bytes. `None` for the first block of its scope and size, and for one that
 /// may be counted under `other scopes`.
+///
+/// # Safety
+/// `requested` must be at most 16.
 #[inline(always)]
-pub fn known(row: &Row, requested: usize) -> Option<u16> {
+pub unsafe fn known(row: &Row, requested: usize) -> Option<u16> {
     debug_assert!(requested <= 16);
-    // SAFETY: a row has 17 tags, and the size is at most 16: `hot::allocate_other`, the one caller of `Lane::tiny_tag`,
-    // which calls this, has compared it.
+    // SAFETY: a row has 17 tags, and the size is at most 16, as the caller promises.
     let tag = unsafe { row.get_unchecked(requested) }.load(Ordering::Acquire);
     // 0 means that there is no tag yet, and only FULL has the top bit.
     (tag as i16 > 0).then_some(tag)

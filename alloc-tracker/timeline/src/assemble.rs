@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, AtExit, Book, DevicePrediction, Ending, Energy, FORMAT_NAME, FORMAT_VERSION, HighWater, Machine, Mark,
-    MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Timeline, Totals, TrackerCost,
-    Utilisation,
+    Allocator, AtExit, Book, DeviceMemory, DevicePrediction, Ending, Energy, FORMAT_NAME, FORMAT_VERSION, HighWater,
+    Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Timeline, Totals,
+    TrackerCost, Utilisation,
 };
 use crate::record::Record;
 use crate::samples::Samples;
@@ -56,6 +56,7 @@ pub struct Assembler {
     analysis: Option<Analysis>,
     unread: Option<Unread>,
     device_predictions: Vec<DevicePrediction>,
+    devices: Vec<DeviceMemory>,
     stacks: Option<Stacks>,
     utilisation: Option<Utilisation>,
     energy: Option<Energy>,
@@ -131,6 +132,7 @@ impl Assembler {
             }
             Record::Unread(unread) => self.unread = Some(*unread),
             Record::DevicePredictions(predictions) => self.device_predictions = predictions,
+            Record::Devices(devices) => self.devices = devices,
             Record::Stacks(stacks) => self.stacks = Some(*stacks),
             Record::Utilisation(utilisation) => self.utilisation = Some(*utilisation),
             Record::Energy(energy) => self.energy = Some(*energy),
@@ -169,6 +171,7 @@ impl Assembler {
             tracker: self.tracker,
             analysis: self.analysis,
             device_predictions: self.device_predictions,
+            devices: self.devices,
             stacks: self.stacks,
             utilisation: self.utilisation,
             energy: self.energy,
@@ -203,6 +206,9 @@ impl Assembler {
         records.extend(self.unread.iter().cloned().map(|unread| Record::Unread(Box::new(unread))));
         if !self.device_predictions.is_empty() {
             records.push(Record::DevicePredictions(self.device_predictions.clone()));
+        }
+        if !self.devices.is_empty() {
+            records.push(Record::Devices(self.devices.clone()));
         }
         records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
         records.extend(self.utilisation.iter().cloned().map(|utilisation| Record::Utilisation(Box::new(utilisation))));

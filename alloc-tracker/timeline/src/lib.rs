@@ -63,8 +63,8 @@ pub use analysis::{
 };
 pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_STEPS};
 pub use file::{
-    Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, CoreUsage, DevicePrediction, Door, Ending, Energy,
-    EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit,
+    Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, CoreUsage, DeviceMemory, DevicePrediction, Door, Ending,
+    Energy, EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit,
     OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTotals, Series, Snapshot,
     Step, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
 };

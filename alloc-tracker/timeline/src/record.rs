@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, Book, DevicePrediction, Ending, Energy, HighWater, Machine, Mark, MarkBook, NearLimit, OutsideFigure,
-    PeakRequested, Resolution, Snapshot, Step, Totals, TrackerCost, Utilisation,
+    Allocator, Book, DeviceMemory, DevicePrediction, Ending, Energy, HighWater, Machine, Mark, MarkBook, NearLimit,
+    OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Totals, TrackerCost, Utilisation,
 };
 use crate::scope::{Category, Scope};
 use crate::stacks::Stacks;
@@ -76,6 +76,8 @@ pub enum Record {
     Unread(Box<Unread>),
     /// What the tensors so far would have taken on a device; replaces those before.
     DevicePredictions(Vec<DevicePrediction>),
+    /// The memory of devices so far; replaces those before.
+    Devices(Vec<DeviceMemory>),
     /// Sampled stacks; replaces the one before. The first of a run only says that there will be some, and the last has them.
     Stacks(Box<Stacks>),
     /// What was used of the processors so far; replaces the one before.

@@ -7,11 +7,12 @@ use alloc_timeline::Timeline;
 
 /// What was written of `full::records()`: by the first recorders, since there is an analysis, since there is a peak of the
 /// requested bytes, and requested bytes of steps and own peaks, since there are stacks, since books have parts, since it
-/// is known what nobody reads again, since limits are watched, since there are processors and energy, and since a
-/// device's memory is modelled. None is a version of its own, because a reader that
+/// is known what nobody reads again, since limits are watched, since there are processors and energy, since a
+/// device's memory is modelled, since it is measured, and since the probes' own processor time is measured. None is a
+/// version of its own, because a reader that
 /// does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
 /// changed, and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 9] {
+fn shipped() -> [(&'static str, Timeline); 11] {
     [
         ("v1.timeline.json", full::versions::first_timeline()),
         ("v1-analysis.timeline.json", full::versions::second_timeline()),
@@ -21,7 +22,9 @@ fn shipped() -> [(&'static str, Timeline); 9] {
         ("v1-unread.timeline.json", full::versions::sixth_timeline()),
         ("v1-near-limit.timeline.json", full::versions::seventh_timeline()),
         ("v1-power.timeline.json", full::versions::eighth_timeline()),
-        ("v1-device.timeline.json", full::timeline()),
+        ("v1-device.timeline.json", full::versions::ninth_timeline()),
+        ("v1-devices.timeline.json", full::versions::tenth_timeline()),
+        ("v1-probes.timeline.json", full::timeline()),
     ]
 }
 

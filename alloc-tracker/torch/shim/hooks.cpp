@@ -5,6 +5,10 @@
 //   at::RecordFunction   every operator's start and end, forward (FUNCTION) and backward (BACKWARD_FUNCTION)
 //   c10::Allocator       every CPU tensor storage, as it is allocated
 //   autograd::Node       which parameter an AccumulateGrad node works for, and the gradient it leaves
+//
+// devices.cpp has a fourth: the blocks of devices.
+#include "devices.h"
+
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
@@ -68,6 +72,7 @@ const torch::autograd::AccumulateGrad* accumulating() {
 }
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
+  alloc_torch::watch_this_thread();
   const bool backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
   const char* name = function.name();
   uintptr_t variable = 0;

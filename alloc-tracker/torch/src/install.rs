@@ -4,6 +4,7 @@ use std::sync::Once;
 use alloc_tracker::{hooks, interposition, untracked_objects};
 use tch::{Kind, Tensor};
 
+use crate::devices::watch_devices;
 use crate::events::ATTRIBUTION;
 use crate::shim;
 
@@ -29,7 +30,8 @@ pub enum InstallError {
 /// Parts of the names of the libraries that must call the tracker's `malloc`.
 const LIBTORCH: [&str; 3] = ["libtorch", "libc10", "libgomp"];
 
-/// Hooks into libtorch's operators and tensor storages, once for the process; further calls change nothing.
+/// Hooks into libtorch's operators and tensor storages, once for the process; further calls change nothing. Where libtorch
+/// knows of a device such as a GPU, the blocks of its memory are watched as well.
 ///
 /// ```no_run
 /// match alloc_torch::install() {
@@ -64,6 +66,10 @@ pub fn install() -> Result<(), InstallError> {
         ATTRIBUTION.prepare();
         shim::watch_operators(true);
         shim::watch_storages();
+        // Without a device, CPU storages are not asked about one more thing.
+        if shim::has_device() {
+            watch_devices();
+        }
     });
     Ok(())
 }

@@ -34,6 +34,7 @@
 //! ```text
 //! shim/hooks.cpp: at::RecordFunction ----> events.rs -----> core: operator scopes, forward and backward
 //!                 c10's CPU allocator ---> events.rs -----> core: what each tensor storage is for
+//! shim/devices.cpp: c10's devices -------> devices.rs ---> core: what each block of a device is for
 //! VarStore ------------------------------> variables.rs --> core: parameters, buffers, layers by parameter
 //! nn::ModuleT ---------------------------> module.rs: layers by name
 //! install.rs puts the hooks in, and proves that libtorch's malloc is the tracker's
@@ -45,10 +46,13 @@ mod shim;
 
 mod events;
 
+mod devices;
+
 mod install;
 mod variables;
 
 pub use alloc_tracker::hooks::LabelError;
+pub use devices::watch_devices;
 pub use install::{InstallError, install, watch_reads};
 pub use module::{Layer, layer};
 pub use variables::{label, label_variables, name_layers};

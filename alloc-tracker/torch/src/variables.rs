@@ -20,15 +20,15 @@ use crate::shim;
 /// ```
 ///
 /// # Errors
-/// [`LabelError::NotRecording`] without a session, [`LabelError::UnknownBlock`] when the storage is not the tracker's (a
-/// GPU's, say) or the tensor has none, [`LabelError::TooSmall`] when the tracker does not know it by its address.
+/// [`LabelError::NotRecording`] without a session, [`LabelError::UnknownBlock`] when the storage is not the tracker's (one
+/// of a device that is not watched, say) or the tensor has none, [`LabelError::TooSmall`] when the tracker does not know it by its address.
 pub fn label(tensor: &Tensor, category: Category) -> Result<(), LabelError> {
     ATTRIBUTION.label(shim::storage(tensor), category)
 }
 
 /// Labels the storages of a store's variables: trainable ones as parameters, the others as buffers. Variables that were
 /// made in no layer become the layer's that their path names. Only while a session records; variables that the tracker does
-/// not take in (on a GPU, say) are passed over.
+/// not know are passed over.
 ///
 /// ```no_run
 /// use tch::nn;

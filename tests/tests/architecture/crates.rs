@@ -71,11 +71,11 @@ impl Graph {
 }
 
 /// The viewer reads files: it never links the tracker, so that looking at a timeline is not tracked, and needs nothing
-/// of libtorch.
+/// of libtorch. Of the replay it uses the model of PyTorch's allocator, which has no allocator, clock or thread.
 #[test]
-fn the_viewer_knows_the_format_alone() {
+fn the_viewer_knows_the_format_and_the_models_alone() {
     let graph = Graph::of_the_workspace();
-    assert_eq!(graph.own("viewer"), ["alloc-timeline"]);
+    assert_eq!(graph.own("viewer"), ["alloc-replay", "alloc-timeline"]);
     for other in ["alloc-tracker", "alloc-interpose", "alloc-torch", "tch", "torch-sys"] {
         assert!(!graph.closure("viewer").contains(other), "{other}");
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use super::work::WorkArgs;
 use crate::limit::{Limit, Means};
 use crate::model::ModelName;
-use crate::settings::Sgd;
+use crate::optimizer::Optimizer;
 
 /// A command under one limit of memory, or under several, one after the other.
 #[derive(Clone, Debug, Args)]
@@ -48,8 +48,8 @@ pub struct FitArgs {
     pub work: WorkArgs,
     /// What the optimizer keeps for each parameter.
     #[command(flatten)]
-    pub sgd: Sgd,
-    /// The batches to measure, two or more [default: 2 and 4, then a quarter and half of what seems to fit, at most 32].
+    pub optimizer: Optimizer,
+    /// The batches to measure, two or more [default: 2 and 4, then two, four and seven eighths of what seems to fit, at most 56].
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     pub measure: Vec<u64>,
     /// Run the largest batch that fits and the smallest that does not, under the budget as a limit: the first must pass,

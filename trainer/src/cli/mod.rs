@@ -7,7 +7,7 @@ mod runs;
 use clap::{Parser, Subcommand};
 
 pub use self::limits::{FitArgs, RunLimitedArgs};
-pub use self::runs::{CompareArgs, PlanArgs, RunArgs, TrainArgs};
+pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
 pub use self::work::{Switch, WorkArgs};
 
 /// Trains and runs convolutional networks on libtorch and records who owns the memory.
@@ -28,6 +28,8 @@ pub enum Task {
     Infer(RunArgs),
     /// Do several runs, each in a process of its own, and print them side by side.
     Compare(CompareArgs),
+    /// Print the networks: parameters, what an image leaves for the backward pass, and where each was published.
+    Models(ModelsArgs),
     /// Print what the layers' shapes say of a training step's memory, without running it.
     Plan(PlanArgs),
     /// Run any command with a limit of memory, and say what the limit did to it.
@@ -41,7 +43,8 @@ mod tests {
     use super::*;
     use crate::limit::Limit;
     use crate::model::ModelName;
-    use crate::settings::{Mode, Sgd};
+    use crate::optimizer::{Optimizer, OptimizerName};
+    use crate::settings::Mode;
 
     /// clap's own check of the definitions above: names that clash, defaults that do not parse.
     #[test]
@@ -55,7 +58,8 @@ mod tests {
         let cli = Cli::parse_from(["trainer", "train", "--model", "resnet18"]);
         let Task::Train(args) = cli.task else { panic!("train is the Train task") };
         assert_eq!((args.run.work.batch, args.run.work.steps, args.run.work.image_size), (32, 5, 224));
-        assert_eq!(args.sgd, Sgd { lr: 0.01, momentum: 0.9 });
+        let Optimizer { name, .. } = args.optimizer;
+        assert_eq!((name, args.optimizer.lr(), args.optimizer.momentum()), (OptimizerName::Sgd, 0.01, Some(0.9)));
         assert_eq!(args.run.track, Switch::On);
     }
 

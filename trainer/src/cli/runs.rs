@@ -5,8 +5,9 @@ use clap::Args;
 
 use super::work::{Switch, WorkArgs};
 use crate::allocator::Spec;
-use crate::model::ModelName;
-use crate::settings::{Mode, Sgd};
+use crate::model::{Chained, ModelName};
+use crate::optimizer::Optimizer;
+use crate::settings::Mode;
 
 /// One run.
 #[derive(Clone, Debug, Args)]
@@ -23,16 +24,21 @@ pub struct RunArgs {
     /// Whether the allocator tracks; `off` runs the same binary without, and writes no timeline.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub track: Switch,
-    /// Write the forward pass as one chained expression, which holds every map to its end, and not step by step.
-    #[arg(long)]
-    pub chained: bool,
+    /// Write the forward pass as chained expressions, which hold every map to their ends, and not step by step: one for
+    /// all of it, or with `=units` one for each convolution with its batch norm and ReLU.
+    #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "whole")]
+    pub chained: Option<Chained>,
+    /// Whether ReLU and the sums of residual blocks write over the map that they read; `off` has each make a new one.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub in_place: Switch,
     /// Whether the timeline says which bytes of the peak nobody reads again.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub reads: Switch,
     /// Print one line of JSON on stdout, {"step_ns": [...], "loss": [...], "peak_rss_bytes": N}, and all else on stderr.
     #[arg(long)]
     pub json_times: bool,
-    /// Time each layer while its weights are made and in the forward pass, and write the sums into the timeline's facts.
+    /// Time each layer, while its weights are made and in the forward and backward pass: the timeline then has times by
+    /// scope, as with ALLOC_TRACKER_TIMES=on.
     #[arg(long)]
     pub layer_times: bool,
     /// Wait for a line on stdin before each step, and answer it on stdout with the nanoseconds the step took, on the
@@ -47,16 +53,16 @@ pub struct TrainArgs {
     /// See [`RunArgs`].
     #[command(flatten)]
     pub run: RunArgs,
-    /// See [`Sgd`].
+    /// See [`Optimizer`].
     #[command(flatten)]
-    pub sgd: Sgd,
+    pub optimizer: Optimizer,
 }
 
 /// Several runs.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
     /// The networks, separated by commas.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = ModelName::ALL)]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = ModelName::DEMO)]
     pub models: Vec<ModelName>,
     /// Training, inference or both, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Mode::Train, Mode::Infer])]
@@ -64,9 +70,9 @@ pub struct CompareArgs {
     /// See [`WorkArgs`].
     #[command(flatten)]
     pub work: WorkArgs,
-    /// See [`Sgd`]; used where the mode is training.
+    /// See [`Optimizer`]; used where the mode is training.
     #[command(flatten)]
-    pub sgd: Sgd,
+    pub optimizer: Optimizer,
     /// Folder for the timelines, MODEL-MODE.timeline.json each; with --allocator, MODEL-MODE-ALLOCATOR.timeline.json.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
@@ -79,6 +85,14 @@ pub struct CompareArgs {
     pub repeat: u64,
     /// Print one JSON object instead of a table.
     #[arg(long, requires = "allocator")]
+    pub json: bool,
+}
+
+/// How to print the networks.
+#[derive(Clone, Debug, Args)]
+pub struct ModelsArgs {
+    /// Print one JSON array instead of a table.
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -97,6 +111,9 @@ pub struct PlanArgs {
     /// Number of classes that the last layer tells apart.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub classes: u64,
+    /// Its state is part of the plan.
+    #[command(flatten)]
+    pub optimizer: Optimizer,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::device::DeviceName;
+
 /// Size and origin of the work; the same for every kind of run.
 #[derive(Clone, Debug, Args)]
 pub struct WorkArgs {
@@ -27,6 +29,9 @@ pub struct WorkArgs {
     /// Number of classes that the last layer tells apart.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub classes: u64,
+    /// Where the network runs: cpu, or cuda:0 for the first GPU.
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceName::Cpu)]
+    pub device: DeviceName,
 }
 
 /// On or off.

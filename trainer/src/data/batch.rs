@@ -1,5 +1,5 @@
 //! Tensors for one step: images resized, made three channels, normalised; labels beside them.
-use tch::{Result, Tensor};
+use tch::{Device, Result, Tensor};
 
 use super::dataset::Dataset;
 use super::order::Order;
@@ -11,7 +11,7 @@ const DEVIATION: f32 = 0.3530;
 /// The images and labels of one step.
 #[derive(Debug)]
 pub struct Batch {
-    /// `[N, 3, S, S]`, fp32.
+    /// `[N, C, S, S]`, fp32.
     pub images: Tensor,
     /// `[N]`, i64.
     pub labels: Tensor,
@@ -24,25 +24,42 @@ pub struct Batches {
     order: Order,
     batch: usize,
     side: i64,
+    channels: i64,
+    device: Device,
 }
 
 impl Batches {
-    /// Batches of `batch` images of 3 x `side` x `side`.
+    /// Batches of `batch` images of 3 x `side` x `side`; see [`Batches::with_channels`].
     pub fn new(data: Dataset, batch: usize, side: i64, seed: u64) -> Batches {
         let order = Order::new(data.len(), seed);
-        Batches { data, order, batch, side }
+        Batches { data, order, batch, side, channels: 3, device: Device::Cpu }
+    }
+
+    /// The same with so many channels.
+    pub fn with_channels(self, channels: u64) -> Batches {
+        Batches { channels: channels as i64, ..self }
+    }
+
+    /// The same, handed out on `device`; they are made on the CPU.
+    pub fn on(self, device: Device) -> Batches {
+        Batches { device, ..self }
     }
 
     /// Makes the next batch. Grey images are resized bilinearly (pixel centres aligned, as PyTorch's `interpolate`
-    /// does by default) and repeated into three channels; each step of that drops the one before.
+    /// does by default) and repeated into as many channels as the network takes; each step of that drops the one before.
     pub fn next_batch(&mut self) -> Result<Batch> {
         let chosen: Vec<usize> = self.order.by_ref().take(self.batch).collect();
         let mut images = normalised(&self.data, &chosen)?;
         images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
-        images = images.f_expand([-1, 3, -1, -1], false)?;
+        images = images.f_expand([-1, self.channels, -1, -1], false)?;
         images = images.f_contiguous()?;
         let labels: Vec<i64> = chosen.iter().map(|&index| i64::from(self.data.label(index))).collect();
-        Ok(Batch { images, labels: Tensor::f_from_slice(&labels)? })
+        let labels = Tensor::f_from_slice(&labels)?;
+        Ok(Batch { images: self.moved(images)?, labels: self.moved(labels)? })
+    }
+
+    fn moved(&self, tensor: Tensor) -> Result<Tensor> {
+        if self.device == Device::Cpu { Ok(tensor) } else { tensor.f_to_device(self.device) }
     }
 }
 

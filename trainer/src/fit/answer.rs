@@ -2,148 +2,170 @@
 use serde::Serialize;
 
 use super::estimate::{Estimate, Expected, Point, Verdict};
-use super::trial::Trial;
+use super::trial::Pages;
+use super::verified::Verified;
 use crate::figures::mib;
+use crate::optimizer::Optimizer;
 
 /// Everything that is known in the end.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) model: String,
     pub(super) image_size: u64,
-    pub(super) momentum: f64,
+    /// The optimizer's name.
+    pub(super) optimizer: &'static str,
+    /// SGD alone has one.
+    pub(super) momentum: Option<f64>,
     pub(super) budget_bytes: u64,
     /// The batch that was asked about.
     pub(super) batch: u64,
+    pub(super) shapes_bytes_an_image: u64,
+    /// What measured: `cgroup-v2`, `cgroup-v1` or `address-space`, which stands for /proc.
+    pub(super) measured_by: &'static str,
+    /// With the allocator as somebody has set it.
+    #[serde(flatten)]
+    pub(super) as_set: Part,
+    /// With an allocator that gives every freed page back at once. `None` where the allocator cannot be told.
+    pub(super) pages_given_back: Option<Part>,
+    /// How an optimizer is called in a sentence.
+    #[serde(skip)]
+    pub(super) optimizer_text: String,
+}
+
+/// What is known of runs whose allocator treats freed pages in one way.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Part {
     pub(super) verdict: Verdict,
     pub(super) expected: Expected,
     /// 0 when not even one image fits.
     pub(super) largest_that_fits: u64,
     pub(super) smallest_that_does_not: u64,
     pub(super) estimate: Estimate,
-    pub(super) shapes_bytes_an_image: u64,
-    /// What measured: `cgroup-v2`, `cgroup-v1` or `address-space`, which stands for /proc.
-    pub(super) measured_by: &'static str,
     pub(super) points: Vec<Point>,
     pub(super) verified: Option<Verified>,
 }
 
-/// What real runs with the budget as their limit did.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Verified {
-    pub(super) trials: Vec<Trial>,
-    /// Why they could not be run, or not all of them.
-    pub(super) skipped: Option<String>,
-    /// Whether each did what the estimate says; none when nothing ran.
-    pub(super) holds: Option<bool>,
-}
-
-impl Verified {
-    /// Judges `trials` by what the estimate promises of each.
-    pub(super) fn new(trials: Vec<Trial>, skipped: Option<String>, estimate: &Estimate, budget: u64) -> Verified {
-        let as_promised = |trial: &Trial| match estimate.verdict(trial.batch, budget) {
-            Verdict::Fits => trial.passed,
-            Verdict::DoesNotFit => trial.broke,
-            Verdict::TooClose => true,
-        };
-        let holds = (!trials.is_empty()).then(|| trials.iter().all(as_promised));
-        Verified { trials, skipped, holds }
+impl Part {
+    /// What `estimate` says of `batch` and of all batches under `budget`.
+    pub(super) fn new(estimate: Estimate, points: Vec<Point>, batch: u64, budget: u64) -> Part {
+        let (largest_that_fits, smallest_that_does_not) = estimate.edge(budget);
+        Part {
+            verdict: estimate.verdict(batch, budget),
+            expected: estimate.at(batch),
+            largest_that_fits,
+            smallest_that_does_not,
+            estimate,
+            points,
+            verified: None,
+        }
     }
 
-    /// The largest batch that passed, if a run with one image more was killed.
-    pub(super) fn edge(&self) -> Option<u64> {
-        let passed = self.trials.iter().filter(|trial| trial.passed).map(|trial| trial.batch).max()?;
-        self.trials.iter().any(|trial| trial.broke && trial.batch == passed + 1).then_some(passed)
+    /// Whether runs contradicted the estimate.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.verified.as_ref().is_some_and(|verified| verified.holds == Some(false))
     }
-}
 
-impl Answer {
-    /// In words.
-    pub(super) fn text(&self) -> String {
-        let Answer { model, batch, budget_bytes, expected, .. } = self;
+    fn verdict_text(&self, budget: u64) -> String {
         let verdict = match self.verdict {
             Verdict::Fits => "fits",
             Verdict::TooClose => "is too close to call",
             Verdict::DoesNotFit => "does not fit",
         };
-        let mut text = format!(
-            "{model} in training with batch {batch}, images of 3x{0}x{0}, {verdict}: it needs {1} to {2} of {3}",
-            self.image_size,
-            mib(expected.least_bytes),
-            mib(expected.most_bytes),
-            mib(*budget_bytes)
-        );
-        text.push_str(&match self.largest_that_fits {
+        let Expected { least_bytes, most_bytes, .. } = self.expected;
+        format!("{verdict}: it needs {} to {} of {}", mib(least_bytes), mib(most_bytes), mib(budget))
+    }
+
+    fn edge_text(&self) -> String {
+        match self.largest_that_fits {
             0 => format!(
-                "\nno batch fits: even one image needs {} at least; give a larger --budget or a smaller --image-size",
+                "no batch fits: even one image needs {} at least; give a larger --budget or a smaller --image-size",
                 mib(self.estimate.at(1).least_bytes)
             ),
             largest => format!(
-                "\nthe largest batch that fits is {largest}; the smallest that certainly does not is {}",
+                "the largest batch that fits is {largest}; the smallest that certainly does not is {}",
                 self.smallest_that_does_not
             ),
-        });
-        let Estimate { fixed_bytes, bytes_an_image, base_bytes, share } = self.estimate;
+        }
+    }
+}
+
+impl Answer {
+    /// What `optimizer` is called here.
+    pub(super) fn of(optimizer: Optimizer) -> (&'static str, Option<f64>, String) {
+        (optimizer.name.as_str(), optimizer.momentum(), optimizer.to_string())
+    }
+
+    /// Whether runs contradicted any of it.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.as_set.is_wrong() || self.pages_given_back.as_ref().is_some_and(Part::is_wrong)
+    }
+
+    /// In words.
+    pub(super) fn text(&self) -> String {
+        let Answer { model, batch, image_size, optimizer_text, as_set, .. } = self;
+        let mut text = format!(
+            "{model} in training by {optimizer_text} with batch {batch}, images of 3x{image_size}x{image_size}, {}\n{}",
+            as_set.verdict_text(self.budget_bytes),
+            as_set.edge_text()
+        );
+        if let Some(part) = &self.pages_given_back {
+            text.push_str(&format!(
+                "\nwith freed pages given back at once ({}) it {}; {}{}",
+                Pages::typed(),
+                part.verdict_text(self.budget_bytes),
+                part.edge_text(),
+                self.slower().map_or(String::new(), |times| format!("; a step takes {times:.2} times as long"))
+            ));
+        }
         let size = |bytes: f64| mib(bytes.max(0.0) as u64);
+        let Estimate { fixed_bytes, bytes_an_image, least_bytes_an_image, base_bytes, kept_bytes, share, .. } =
+            as_set.estimate;
         text.push_str(&format!(
-            "\nlive whatever the batch: {} (runtime, parameters, gradients, momentum); for each image: {}; by the \
-             shapes of its input and saved activations alone: {}\n\
-             besides what is live: {} (tracker, libraries' written pages, stacks, kernel), and up to {:.0} % of the \
-             images' part in pages that the allocator keeps",
+            "\nlive whatever the batch: {} (runtime, parameters, gradients, state of {optimizer_text}); for each image: {} to \
+             {}; by the shapes of its input and saved activations alone: {}\n\
+             besides what is live: {} (tracker, libraries' written pages, stacks, kernel), and in freed pages that \
+             the allocator keeps up to {} and {:.0} % of the images' part",
             size(fixed_bytes),
+            size(least_bytes_an_image),
             size(bytes_an_image),
             mib(self.shapes_bytes_an_image),
             size(base_bytes),
+            size(kept_bytes),
             share * 100.0
         ));
-        if let Some(last) = self.points.last() {
+        if let Some(last) = as_set.points.last() {
             text.push_str(&format!(
                 "\nbesides, {} of files were resident; the kernel drops them when memory is short, and reads them again",
                 mib(last.file_bytes)
             ));
         }
-        for point in &self.points {
-            let by = if self.measured_by == "address-space" { "/proc" } else { self.measured_by };
-            text.push_str(&format!(
-                "\nmeasured by {by}: batch {:>3} needed {}, of that {} live",
-                point.batch,
-                mib(point.unreclaimable_bytes),
-                mib(point.live_bytes)
-            ));
+        for (pages, part) in self.parts() {
+            for point in &part.points {
+                let by = if self.measured_by == "address-space" { "/proc" } else { self.measured_by };
+                text.push_str(&format!(
+                    "\nmeasured by {by}: batch {:>3}{} needed {}, of that {} live",
+                    point.batch,
+                    pages.text(),
+                    mib(point.unreclaimable_bytes),
+                    mib(point.live_bytes)
+                ));
+            }
         }
-        if let Some(verified) = &self.verified {
-            text.push_str(&verified.text());
+        for (pages, part) in self.parts() {
+            text.push_str(&part.verified.as_ref().map_or(String::new(), |verified| verified.text(pages)));
         }
         text
     }
-}
 
-impl Verified {
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for trial in &self.trials {
-            let ended = match (trial.passed, trial.broke) {
-                (true, _) => "passed".to_owned(),
-                (false, true) => "was killed for lack of memory".to_owned(),
-                (false, false) => format!("ended with exit code {}", trial.exit_code),
-            };
-            let needed = trial.unreclaimable_bytes.map_or("unavailable".to_owned(), mib);
-            text.push_str(&format!(
-                "\nrun with the budget as its limit: batch {:>3} {ended}, needed {needed}",
-                trial.batch
-            ));
-        }
-        if let Some(reason) = &self.skipped {
-            text.push_str(&format!("\nnot verified: {reason}"));
-        }
-        if let Some(edge) = self.edge() {
-            text.push_str(&format!("\nthe largest batch that passed is {edge}, and one more is killed"));
-        }
-        match self.holds {
-            Some(true) => text.push_str("\nverified: the runs at the edge did what the estimate says"),
-            Some(false) => text.push_str("\nWRONG: a run at the edge did not do what the estimate says"),
-            None => {}
-        }
-        text
+    fn parts(&self) -> impl Iterator<Item = (Pages, &Part)> {
+        let given_back = self.pages_given_back.as_ref().map(|part| (Pages::GivenBack, part));
+        [(Pages::AsSet, &self.as_set)].into_iter().chain(given_back)
+    }
+
+    /// How much longer a step of the largest measured batch takes with pages given back.
+    fn slower(&self) -> Option<f64> {
+        let (kept, given_back) = (self.as_set.points.last()?, self.pages_given_back.as_ref()?.points.last()?);
+        (kept.step_ns > 0 && kept.batch == given_back.batch).then(|| given_back.step_ns as f64 / kept.step_ns as f64)
     }
 }
 
@@ -153,81 +175,68 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Needs 100 + 10 B MiB and, by the margins, 6 MiB less up to 6 MiB and 6 % of 10 B more.
-    fn answer(budget: u64, trials: Vec<Trial>) -> Answer {
+    /// Live 80 + 10 B MiB, and 20 besides; as set, up to 16 MiB and 30 % of 10 B more.
+    fn answer(budget: u64) -> Answer {
         let point = |batch| Point {
             batch,
             unreclaimable_bytes: (100 + 10 * batch) * MIB,
             live_bytes: (80 + 10 * batch) * MIB,
             file_bytes: 70 * MIB,
+            step_ns: 2_000_000,
         };
-        let points = vec![point(10), point(40)];
-        let estimate = Estimate::through(&points, 9 * MIB).expect("two points");
-        let (largest_that_fits, smallest_that_does_not) = estimate.edge(budget);
-        let verified = Verified::new(trials, None, &estimate, budget);
+        let points = vec![point(2), point(4)];
+        let slow = points.iter().map(|point| Point { step_ns: 3_000_000, ..*point }).collect();
+        let given_back = Estimate::given_back(&points, 9 * MIB).expect("two points");
+        let as_set = Estimate::as_set(&points, Some(&given_back), 9 * MIB).expect("two points");
+        let (optimizer, momentum, optimizer_text) = Answer::of(Optimizer::default());
         Answer {
             model: "resnet18".to_owned(),
             image_size: 97,
-            momentum: 0.9,
+            optimizer,
+            momentum,
+            optimizer_text,
             budget_bytes: budget,
             batch: 20,
-            verdict: estimate.verdict(20, budget),
-            expected: estimate.at(20),
-            largest_that_fits,
-            smallest_that_does_not,
             shapes_bytes_an_image: 9 * MIB,
             measured_by: "cgroup-v1",
-            points,
-            verified: Some(verified),
-            estimate,
+            as_set: Part::new(as_set, points, 20, budget),
+            pages_given_back: Some(Part::new(given_back, slow, 20, budget)),
         }
     }
 
-    fn trial(batch: u64, passed: bool) -> Trial {
-        Trial { batch, passed, broke: !passed, exit_code: 0, unreclaimable_bytes: None, peak_bytes: None }
-    }
-
+    /// Of 382 MiB: 20 images need 300 - 3 to 300 + 6, and as set 16 and 30 % of 200 more; 27 need 376 at most, 29 need 387 at least.
     #[test]
-    fn an_answer_that_holds() {
-        let text = answer(318 * MIB, vec![trial(20, true), trial(23, false)]).text();
+    fn an_answer_in_words() {
+        let text = answer(382 * MIB).text();
         for line in [
-            "resnet18 in training with batch 20, images of 3x97x97, fits: it needs 294.0 MiB to 318.0 MiB of 318.0 MiB",
-            "the largest batch that fits is 20; the smallest that certainly does not is 23",
-            "measured by cgroup-v1: batch  40 needed 500.0 MiB, of that 480.0 MiB live",
-            "verified: the runs at the edge did what the estimate says",
+            "resnet18 in training by sgd with momentum 0.9 with batch 20, images of 3x97x97, fits: it needs 297.0 MiB to \
+             382.0 MiB of 382.0 MiB",
+            "the largest batch that fits is 20; the smallest that certainly does not is 29",
+            "with freed pages given back at once (_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0) it fits: it needs \
+             297.0 MiB to 306.0 MiB of 382.0 MiB; the largest batch that fits is 27; the smallest that certainly does not \
+             is 29; a step takes 1.50 times as long",
+            "measured by cgroup-v1: batch   4 needed 140.0 MiB, of that 120.0 MiB live",
+            "measured by cgroup-v1: batch   4, pages given back needed 140.0 MiB, of that 120.0 MiB live",
         ] {
             assert!(text.lines().any(|found| found == line), "{line:?} is missing in\n{text}");
         }
     }
 
-    /// The batch that was said to fit was killed; one inside of the margin may do either.
+    /// The fields that scripts read stand where they stood; what is new stands beside them.
     #[test]
-    fn an_answer_that_does_not_hold_says_so() {
-        let wrong = answer(318 * MIB, vec![trial(20, false), trial(23, false)]);
-        assert!(wrong.text().ends_with("WRONG: a run at the edge did not do what the estimate says"));
-        let close = answer(318 * MIB, vec![trial(21, false)]);
-        assert_eq!(close.verified.and_then(|verified| verified.holds), Some(true));
-    }
-
-    /// 22 was neither certain to pass nor certain not to: the runs say that it is the last that passes.
-    #[test]
-    fn trials_on_both_sides_of_the_edge_name_it() {
-        let found = answer(318 * MIB, vec![trial(20, true), trial(23, false), trial(22, true)]);
-        assert_eq!(found.verified.as_ref().and_then(Verified::edge), Some(22));
-        assert!(
-            found.text().contains("the largest batch that passed is 22, and one more is killed"),
-            "{}",
-            found.text()
-        );
-        let open = answer(318 * MIB, vec![trial(20, true), trial(23, false)]);
-        assert_eq!(open.verified.as_ref().and_then(Verified::edge), None, "21 and 22 are not known");
+    fn an_answer_as_json() {
+        let json = serde_json::to_value(answer(382 * MIB)).expect("an object");
+        assert_eq!((&json["verdict"], &json["largest_that_fits"]), (&"fits".into(), &20.into()));
+        assert_eq!((&json["optimizer"], &json["momentum"]), (&"sgd".into(), &0.9.into()));
+        assert_eq!(json["pages_given_back"]["largest_that_fits"], 27);
+        assert_eq!(json["points"][1]["batch"], 4);
     }
 
     #[test]
     fn nothing_fits_into_a_small_budget() {
-        let text = answer(90 * MIB, vec![]).text();
+        let text = answer(90 * MIB).text();
         assert!(
-            text.contains("does not fit") && text.contains("no batch fits: even one image needs 104.0 MiB at least"),
+            text.contains("does not fit") && text.contains("no batch fits: even one image needs 107.0 MiB at least"),
             "{text}"
         );
     }

@@ -1,12 +1,17 @@
 //! `trainer fit`: whether a training run fits into a budget of memory, from a few small batches and a straight line.
 //!
 //! ```text
-//! small batches, measured -> line -> about where the edge is -> two larger batches, measured -> line -> answer
+//! small batches, measured -> line -> about where the edge is -> larger batches, measured -> line -> answer
 //!                                                          \-> runs at the edge with the budget as limit (--verify)
 //! ```
+//!
+//! Each batch is measured twice: with the allocator as it is set, which usually keeps freed pages, and with all freed pages
+//! given back at once. The second tells what a run needs at least, and needs hardly any margin.
 mod estimate;
 
 mod trial;
+
+mod verified;
 
 mod answer;
 
@@ -14,27 +19,37 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 
-use self::answer::{Answer, Verified};
+use self::answer::{Answer, Part};
 use self::estimate::{Estimate, Point};
-use self::trial::{STEPS, Trial, Trials};
+use self::trial::{Pages, STEPS, Trial, Trials};
+use self::verified::Verified;
 use crate::child::Job;
 use crate::cli::{FitArgs, WorkArgs};
+use crate::device::DeviceName;
 use crate::model::plan::bytes_an_image;
 use crate::settings::Mode;
 use crate::{check, console, exit_code, interrupt};
 
 /// The batches that are measured first. One image alone has no batch statistics when the last maps are 1x1.
 const FIRST: [u64; 2] = [2, 4];
-/// The second ones are these parts of the largest batch that seems to fit, or of `MOST` if that is less.
-const PARTS: [u64; 2] = [4, 2];
+/// The next ones are these parts, in eighths, of the largest batch that seems to fit by then, or of `MOST` if that is less.
+/// The last one lies near the edge, because operators take another way, with more workspace, from some batch on.
+const EIGHTHS: [u64; 3] = [2, 4, 7];
 const MOST: u64 = 64;
+/// When a batch that was to fit is killed, the next one that is tried is smaller by this part.
+const DOWN: u64 = 16;
 
 /// Answers the question of `args`. The exit code is 0 for an answer, whichever it is, and 2 when runs at the edge
 /// contradict it.
 pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     let asked = &args.work;
     check::sizes(args.model, asked.batch, asked.image_size, asked.classes, true)?;
-    check::optimizer(args.sgd)?;
+    check::optimizer(args.optimizer)?;
+    let device = asked.device;
+    ensure!(
+        device == DeviceName::Cpu,
+        "--device {device}: fit knows the memory of a process on a CPU; give --device cpu"
+    );
     ensure!(args.budget > 0, "--budget 0: no program runs in no memory; give more");
     ensure!(
         args.measure.is_empty() || (args.measure.len() > 1 && args.measure.is_sorted_by(|one, next| one < next)),
@@ -48,92 +63,122 @@ pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     interrupt::listen_for_a_command()?;
     let folder = tempfile::tempdir().context("there is no place for the timelines of the measured runs")?;
     let work = WorkArgs { steps: STEPS, ..asked.clone() };
-    let sgd = args.sgd;
-    let job = Job { model: args.model, mode: Mode::Train, work: &work, batch: asked.batch, threads, data: &data, sgd };
+    let optimizer = args.optimizer;
+    let (model, mode, batch) = (args.model, Mode::Train, asked.batch);
+    let job = Job { model, mode, work: &work, batch, threads, data: &data, optimizer };
     let trials = Trials { job, work: &work, folder: folder.path() };
-    let shapes = bytes_an_image(&args.model.stages(asked.classes), asked.image_size)?;
+    let shapes = bytes_an_image(&model.stages(asked.classes), model.input_of(asked.image_size))?;
 
-    let Some((points, measured_by)) = measure(args, &trials, shapes)? else {
+    let Some(Points { as_set, given_back, by }) = measure(args, &trials, shapes)? else {
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     };
-    let estimate = Estimate::through(&points, shapes).context("fewer than two batches were measured")?;
-    let (largest_that_fits, smallest_that_does_not) = estimate.edge(args.budget);
-    let verified = if args.verify || args.search { Some(verify(args, &trials, &estimate)?) } else { None };
+    let sharp = Estimate::given_back(&given_back, shapes);
+    let estimate = Estimate::as_set(&as_set, sharp.as_ref(), shapes).context("fewer than two batches were measured")?;
+    let part = |estimate, points, pages| -> Result<Part> {
+        let part = Part::new(estimate, points, batch, args.budget);
+        let wanted = args.verify || args.search;
+        let verified = wanted.then(|| verify(args, &trials, pages, &part.estimate)).transpose()?;
+        Ok(Part { verified, ..part })
+    };
+    // The sharp estimate is verified first: what it promises is exact.
+    let pages_given_back = sharp.map(|sharp| part(sharp, given_back, Pages::GivenBack)).transpose()?;
+    let as_set = part(estimate, as_set, Pages::AsSet)?;
     if interrupt::requested() {
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
-    let wrong = verified.as_ref().is_some_and(|verified| verified.holds == Some(false));
+    let (optimizer, momentum, optimizer_text) = Answer::of(optimizer);
     let answer = Answer {
-        model: args.model.to_string(),
+        model: model.to_string(),
         image_size: asked.image_size,
-        momentum: sgd.momentum,
+        optimizer,
+        momentum,
+        optimizer_text,
         budget_bytes: args.budget,
-        batch: asked.batch,
-        verdict: estimate.verdict(asked.batch, args.budget),
-        expected: estimate.at(asked.batch),
-        largest_that_fits,
-        smallest_that_does_not,
-        estimate,
+        batch,
         shapes_bytes_an_image: shapes,
-        measured_by,
-        points,
-        verified,
+        measured_by: by,
+        as_set,
+        pages_given_back,
     };
     let text = if args.json { serde_json::to_string(&answer)? } else { answer.text() };
     console::print_result(&text)?;
-    Ok(if wrong { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
+    Ok(if answer.is_wrong() { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// What was measured.
+#[derive(Default)]
+struct Points {
+    as_set: Vec<Point>,
+    /// Empty where the allocator cannot be told to give pages back.
+    given_back: Vec<Point>,
+    /// What counted.
+    by: &'static str,
+}
+
+impl Points {
+    /// Measures `batch` in both ways. Returns whether it was done; the user may have ended it.
+    fn add(&mut self, trials: &Trials<'_>, batch: u64) -> Result<bool> {
+        for pages in [Pages::AsSet, Pages::GivenBack] {
+            if interrupt::requested() {
+                return Ok(false);
+            }
+            console::print_error_line(&format!("measuring batch {batch}{}", pages.text()));
+            let measured = trials.measure(batch, pages);
+            if interrupt::requested() {
+                return Ok(false);
+            }
+            let measured = measured?;
+            self.by = measured.by;
+            match pages {
+                Pages::AsSet => self.as_set.push(measured.point),
+                Pages::GivenBack => self.given_back.push(measured.point),
+            }
+            if !measured.can_give_back {
+                break;
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// Measures the batches; `None` when the user ended it.
-fn measure(args: &FitArgs, trials: &Trials<'_>, shapes: u64) -> Result<Option<(Vec<Point>, &'static str)>> {
-    let mut points: Vec<Point> = Vec::new();
-    let mut measured_by = "";
-    let mut one = |batch: u64, points: &mut Vec<Point>| -> Result<bool> {
-        if interrupt::requested() {
-            return Ok(false);
-        }
-        console::print_error_line(&format!("measuring batch {batch}"));
-        let measured = trials.measure(batch);
-        if interrupt::requested() {
-            return Ok(false);
-        }
-        let (point, by) = measured?;
-        measured_by = by;
-        points.push(point);
-        Ok(true)
-    };
+fn measure(args: &FitArgs, trials: &Trials<'_>, shapes: u64) -> Result<Option<Points>> {
+    let mut points = Points::default();
     let first = if args.measure.is_empty() { &FIRST[..] } else { &args.measure };
     for &batch in first {
-        if !one(batch, &mut points)? {
+        if !points.add(trials, batch)? {
             return Ok(None);
         }
     }
     if args.measure.is_empty() {
-        let edge = Estimate::through(&points, shapes).map_or(0, |estimate| estimate.edge(args.budget).1);
-        for batch in PARTS.map(|part| edge.min(MOST) / part) {
-            let larger = points.iter().all(|point| point.batch < batch);
-            if larger && !one(batch, &mut points)? {
+        for part in EIGHTHS {
+            let sharp = Estimate::given_back(&points.given_back, shapes);
+            let estimate = sharp.or_else(|| Estimate::as_set(&points.as_set, None, shapes));
+            let batch = estimate.map_or(0, |estimate| estimate.edge(args.budget).1.min(MOST)) * part / 8;
+            let larger = points.as_set.iter().all(|point| point.batch < batch);
+            if larger && !points.add(trials, batch)? {
                 return Ok(None);
             }
         }
     }
-    Ok(Some((points, measured_by)))
+    Ok(Some(points))
 }
 
-/// Runs the largest batch that fits, which must pass, and the smallest that does not, which must be killed. With
-/// `--search`, also as many between them as it takes until a batch passes and the next one is killed.
-fn verify(args: &FitArgs, trials: &Trials<'_>, estimate: &Estimate) -> Result<Verified> {
+/// Runs the largest batch that fits, which must pass, and the smallest that does not, which must be killed. If the first
+/// is killed, smaller ones are run until one passes. With `--search`, also as many between those that passed and those that
+/// were killed as it takes until a batch passes and the next one is killed.
+fn verify(args: &FitArgs, trials: &Trials<'_>, pages: Pages, estimate: &Estimate) -> Result<Verified> {
     let (fits, fails) = estimate.edge(args.budget);
     let (mut done, mut skipped): (Vec<Trial>, Option<String>) = (Vec::new(), None);
     // Whether the batch passed; `None` when it could not be run.
     let mut run = |batch: u64| -> Option<bool> {
-        if interrupt::requested() {
+        if interrupt::requested() || skipped.is_some() {
             return None;
         }
-        console::print_error_line(&format!("running batch {batch} with the budget as its limit"));
+        console::print_error_line(&format!("running batch {batch}{} with the budget as its limit", pages.text()));
         let work = &args.work;
         let trial = check::sizes(args.model, batch, work.image_size, work.classes, true)
-            .and_then(|()| trials.limited(batch, args.budget));
+            .and_then(|()| trials.limited(batch, pages, args.budget));
         match trial {
             Ok(trial) => {
                 let passed = trial.passed;
@@ -146,17 +191,18 @@ fn verify(args: &FitArgs, trials: &Trials<'_>, estimate: &Estimate) -> Result<Ve
             }
         }
     };
-    let passed = if fits > 0 { run(fits) } else { None };
-    let failed = run(fails).map(|passed| !passed);
-    if args.search && passed.is_some() && failed == Some(true) {
-        let (mut below, mut above) = if passed == Some(true) { (fits, fails) } else { (0, fits) };
-        while above - below > 1 {
-            let middle = below + (above - below) / 2;
-            match run(middle) {
-                Some(true) => below = middle,
-                Some(false) => above = middle,
-                None => break,
-            }
+    let (mut below, mut above) = (fits, fails);
+    while below > 0 && run(below) == Some(false) {
+        above = below;
+        below -= (below / DOWN).max(1);
+    }
+    let killed = run(fails) == Some(false);
+    while args.search && killed && above - below > 1 {
+        let middle = below + (above - below) / 2;
+        match run(middle) {
+            Some(true) => below = middle,
+            Some(false) => above = middle,
+            None => break,
         }
     }
     Ok(Verified::new(done, skipped, estimate, args.budget))

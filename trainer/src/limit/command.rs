@@ -58,15 +58,21 @@ impl Ran {
     }
 }
 
-/// Runs `command` inside of `holder` to its end.
-pub(crate) fn run(command: &[OsString], holder: &Holder, limit: Limit, stdout: Stdout) -> Result<Ran> {
+/// Runs `command` inside of `holder` to its end, with `variables` in its environment besides those of this program.
+pub(crate) fn run(
+    command: &[OsString],
+    variables: &[(&str, String)],
+    holder: &Holder,
+    limit: Limit,
+    stdout: Stdout,
+) -> Result<Ran> {
     let Some((program, arguments)) = command.split_first() else {
         anyhow::bail!("there is no command; give one behind --")
     };
     let mut command = Command::new(program);
     // Its process group is its own, so that Ctrl-C reaches it once, through this process. Whoever reads from the
     // terminal out of another process group is stopped, so it gets no terminal to read from.
-    command.args(arguments).process_group(0);
+    command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value))).process_group(0);
     if std::io::stdin().is_terminal() {
         command.stdin(Stdio::null());
     }

@@ -39,15 +39,20 @@ fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
+/// What the kernel's own memory consists of, where memory.stat has no sum of it: before Linux 5.18.
+const KERNEL_PARTS: [&str; 5] = ["kernel_stack", "pagetables", "percpu", "vmalloc", "slab"];
+
 impl Counters {
     /// Version 2; `read` gives the text of a file of the group.
     pub(super) fn version_2(read: impl Fn(&str) -> Option<String>) -> Counters {
         let (stat, events) = (read("memory.stat").unwrap_or_default(), read("memory.events").unwrap_or_default());
         let file = |name: &str| number(&read(name)?);
+        let kernel_parts =
+            || KERNEL_PARTS.into_iter().filter_map(|name| field(&stat, name)).reduce(|sum, part| sum + part);
         Counters {
             peak_bytes: file("memory.peak"),
             anonymous_bytes: field(&stat, "anon"),
-            kernel_bytes: field(&stat, "kernel"),
+            kernel_bytes: field(&stat, "kernel").or_else(kernel_parts),
             swap_bytes: file("memory.swap.current"),
             limit_hits: field(&events, "max"),
             pages_scanned: field(&stat, "pgscan"),
@@ -118,6 +123,26 @@ mod tests {
         };
         assert_eq!(counters, expected);
         assert_eq!(counters.unreclaimable_bytes(), Some(4_396));
+    }
+
+    /// Captured on Linux 5.10 (`fixtures/README.md`), which has no memory.peak and no sum of the kernel's memory.
+    #[test]
+    fn a_group_of_version_2_on_an_older_kernel() {
+        let counters = Counters::version_2(|name| {
+            let text = match name {
+                "memory.swap.current" => include_str!("../../../fixtures/cgroup/v2-5.10/memory.swap.current"),
+                "memory.events" => include_str!("../../../fixtures/cgroup/v2-5.10/memory.events"),
+                "memory.stat" => include_str!("../../../fixtures/cgroup/v2-5.10/memory.stat"),
+                _ => return None,
+            };
+            Some(text.to_owned())
+        });
+        assert_eq!((counters.peak_bytes, counters.kernel_bytes), (None, Some(262_984)), "slab is all that it tells");
+        assert_eq!(counters.unreclaimable_bytes(), Some(46_678_016 + 262_984));
+        assert_eq!((counters.limit_hits, counters.oom_kills), (Some(621), Some(0)));
+        assert_eq!((counters.pages_scanned, counters.pages_reclaimed), (Some(32_964), Some(27_945)));
+        assert_eq!((counters.major_faults, counters.file_refaults), (Some(33), Some(462)));
+        assert_eq!((counters.swap_bytes, counters.swap_refaults), (Some(2_232_320), Some(0)));
     }
 
     /// As kernel 6.18 writes them; the lines without `total_` are of this group without the groups below it.

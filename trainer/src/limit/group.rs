@@ -3,11 +3,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use alloc_tracker::control_group::{Version, find_version};
 use anyhow::{Result, bail};
-use procfs::process::Process;
 
 use super::counters::Counters;
-use super::places::{self, Places};
 use super::{Limit, Means};
 
 /// What the groups of this program are called, with its process id behind it.
@@ -56,8 +55,9 @@ impl Holder {
             return Ok(Holder::AddressSpace(reasons));
         }
         bail!(
-            "{}; run it as root, or in a group that is yours: systemd-run --user --scope trainer run-limited ...; or \
-             limit the address space with --by address-space",
+            "{}; run it as root, or in a group that is yours: systemd-run --user --scope trainer run-limited ...; where \
+             nothing hands the controller on, root can: echo +memory > /sys/fs/cgroup/cgroup.subtree_control; or limit \
+             the address space with --by address-space",
             reasons.join("; ")
         )
     }
@@ -98,14 +98,15 @@ impl Holder {
 }
 
 fn make_group(version: u8, limit: Limit, swap: Option<u64>) -> Result<Group, String> {
-    let unreadable = |error| format!("/proc/self cannot be read: {error}");
-    let own = Process::myself().map_err(unreadable)?;
-    let (groups, mounts) = (own.cgroups().map_err(unreadable)?, own.mountinfo().map_err(unreadable)?);
-    let places: Places =
-        if version == 2 { places::version_2(&groups, &mounts) } else { places::version_1(&groups, &mounts) };
+    let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"));
+    let kind = if version == 2 { Version::Two } else { Version::One };
+    let own = find_version(kind, &read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?)?;
+    // Inside of this process's own group or, in version 2, where a group that holds processes cannot hand controllers on,
+    // beside it.
+    let parents = own.lineage().take(version.into());
     let mut reasons = Vec::new();
-    for place in places? {
-        match Group::make(version, &place, limit, swap) {
+    for parent in parents {
+        match Group::make(version, parent, limit, swap) {
             Ok(group) => return Ok(group),
             Err(reason) => reasons.push(reason),
         }

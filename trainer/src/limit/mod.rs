@@ -2,14 +2,13 @@
 //! address space.
 //!
 //! ```text
-//! /proc/self/cgroup, mountinfo -> places -> group (made, joined, read, removed) -> counters
+//! /proc/self/cgroup, mountinfo -> place -> group (made, joined, read, removed) -> counters
 //!                                               \-> command (started inside, watched, its status)
 //! ```
 //!
 //! A control group counts what its processes touch: anonymous memory, the page cache of files that they read first, and
 //! kernel memory. RLIMIT_AS counts what they map, touched or not, and each process by itself.
 mod counters;
-mod places;
 
 mod group;
 

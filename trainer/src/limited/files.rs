@@ -65,11 +65,11 @@ fn limits(rows: &[Row]) -> String {
 
 /// One line a limit and layer.
 fn layers(rows: &[Row]) -> String {
-    let mut text = String::from("limit_bytes,layer,peak_bytes,init_ns,forward_ns\n");
+    let mut text = String::from("limit_bytes,layer,peak_bytes,init_ns,forward_ns,backward_ns\n");
     for row in rows {
         let limit = row.limit_bytes.map_or("none".to_owned(), |bytes| bytes.to_string());
         for (name, layer) in row.run.iter().flat_map(|run| &run.layers) {
-            let times = [layer.init_ns, layer.forward_ns].map(cell).join(",");
+            let times = [layer.init_ns, layer.forward_ns, layer.backward_ns].map(cell).join(",");
             let _ = writeln!(text, "{limit},{},{},{times}", quoted(name), layer.peak_bytes);
         }
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn files_of_one_row() {
-        let layer = Layer { peak_bytes: 3, init_ns: Some(2), forward_ns: None };
+        let layer = Layer { peak_bytes: 3, init_ns: Some(2), forward_ns: None, backward_ns: Some(8) };
         let row = Row {
             limit_bytes: None,
             by: "cgroup-v2",
@@ -112,7 +112,7 @@ mod tests {
         write(std::slice::from_ref(&row), &["true".into()], folder.path()).expect("written");
         let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("the file");
         assert_eq!(text("limits.csv").lines().nth(1), Some("none,cgroup-v2,0,false,9,2,7,6,5,4,,,,,,,"));
-        assert_eq!(text("layers.csv").lines().nth(1), Some("none,\"a,b\",3,2,"));
+        assert_eq!(text("layers.csv").lines().nth(1), Some("none,\"a,b\",3,2,,8"));
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&text("limits.json")).expect("JSON")["rows"][0]["wall_ns"],
             9

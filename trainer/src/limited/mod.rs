@@ -67,7 +67,7 @@ pub fn run_limited(args: &RunLimitedArgs) -> Result<ExitCode> {
 fn under(args: &RunLimitedArgs, limit: Limit, stdout: Stdout) -> Result<(Row, String)> {
     let began = SystemTime::now();
     let holder = Holder::make(args.by, limit, args.swap)?;
-    let ran = limit::run(&args.command, &holder, limit, stdout)?;
+    let ran = limit::run(&args.command, &[], &holder, limit, stdout)?;
     let mut found = search::find(&args.command, began);
     if let (Some(found), Some(folder)) = (&mut found, &args.out) {
         let name = format!("limit-{}.timeline.json", limit.0.map_or("none".to_owned(), |bytes| bytes.to_string()));

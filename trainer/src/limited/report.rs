@@ -78,10 +78,11 @@ pub(super) fn several(rows: &[Row]) -> String {
         ]
     });
     let mut text = table(&heads, lines);
-    let tables: [(&str, Cell); 3] = [
+    let tables: [(&str, Cell); 4] = [
         ("Peak of each layer", (|layer| Some(layer.peak_bytes), mib)),
         ("Time to make each layer's weights", (|layer| layer.init_ns, milliseconds)),
         ("Time of each layer in all forward passes", (|layer| layer.forward_ns, milliseconds)),
+        ("Time of each layer in all backward passes", (|layer| layer.backward_ns, milliseconds)),
     ];
     for (title, (number, written)) in tables {
         let mut names = largest(rows, number);
@@ -129,7 +130,8 @@ mod tests {
     fn row(limit_bytes: Option<u64>, broke: bool) -> Row {
         let owner = Owner { dimension: Dimension::Layer, name: "conv1".to_owned(), bytes: 1 << 20 };
         let culprit = Culprit { live_bytes: 1, grew: vec![owner.clone()], grew_in_ns: 12_000_000, holds: vec![owner] };
-        let layer = Layer { peak_bytes: 3 << 20, init_ns: Some(2_000_000), forward_ns: None };
+        let layer =
+            Layer { peak_bytes: 3 << 20, init_ns: Some(2_000_000), forward_ns: None, backward_ns: Some(4_000_000) };
         Row {
             limit_bytes,
             by: "cgroup-v1",
@@ -173,5 +175,7 @@ mod tests {
         assert!(text.contains("Peak of each layer, by limit\nlayer      none   6.0 MiB"), "{text}");
         assert!(text.contains("conv1   2.0 ms    2.0 ms"), "{text}");
         assert!(!text.contains("forward passes"), "{text}");
+        assert!(text.contains("all backward passes, by limit\nlayer     none   6.0 MiB"), "{text}");
+        assert!(text.contains("conv1   4.0 ms    4.0 ms"), "{text}");
     }
 }

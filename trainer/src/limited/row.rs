@@ -42,15 +42,18 @@ pub(super) struct RunRow {
     pub(super) layers: BTreeMap<String, Layer>,
 }
 
-/// One layer. The times are there with `--layer-times`.
+/// One layer. The times are sums over all steps, and there when the command's session measured times by scope: with the
+/// trainer's `--layer-times`, or ALLOC_TRACKER_TIMES=on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Layer {
     /// The most that it owned at once.
     pub(super) peak_bytes: u64,
     /// Making its weights.
     pub(super) init_ns: Option<u64>,
-    /// Its part of all forward passes.
+    /// Its part of all forward passes, in training and in inference.
     pub(super) forward_ns: Option<u64>,
+    /// Its part of all backward passes: the nodes that its operators left, and the gradients of its parameters.
+    pub(super) backward_ns: Option<u64>,
 }
 
 impl Row {
@@ -100,7 +103,7 @@ impl RunRow {
     }
 }
 
-/// Peaks by layer, and the times that the trainer's `--layer-times` left as facts.
+/// Peaks by layer and, where they were measured, the times by layer and phase.
 fn layers(timeline: &Timeline) -> BTreeMap<String, Layer> {
     let mut layers: BTreeMap<String, Layer> = BTreeMap::new();
     for high in &timeline.high_waters {
@@ -108,16 +111,18 @@ fn layers(timeline: &Timeline) -> BTreeMap<String, Layer> {
             layers.entry(high.name.clone()).or_default().peak_bytes = high.live_bytes;
         }
     }
-    let list = |key: &str| timeline.run.get(key).and_then(|fact| fact.as_array());
-    let names = list("layers").map_or(&[][..], Vec::as_slice);
-    for (index, name) in names.iter().enumerate() {
-        let time = |key: &str| list(key)?.get(index)?.as_u64();
-        let layer = layers.entry(name.as_str().unwrap_or_default().to_owned()).or_default();
-        // A module that runs twice in a block stands in the list twice.
-        let add =
-            |sum: Option<u64>, more: Option<u64>| if sum.is_none() { more } else { Some(sum? + more.unwrap_or(0)) };
-        layer.init_ns = add(layer.init_ns, time("layer_init_ns"));
-        layer.forward_ns = add(layer.forward_ns, time("layer_forward_ns"));
+    for row in timeline.utilisation.iter().flat_map(|utilisation| &utilisation.scopes) {
+        let Some(scope) = timeline.scopes.get(row.scope as usize).filter(|scope| !scope.layer.is_empty()) else {
+            continue;
+        };
+        let layer = layers.entry(scope.layer.clone()).or_default();
+        let time = match scope.phase.as_str() {
+            "init" => &mut layer.init_ns,
+            "forward" | "infer" => &mut layer.forward_ns,
+            "backward" => &mut layer.backward_ns,
+            _ => continue,
+        };
+        *time.get_or_insert_default() += row.active_ns;
     }
     layers
 }
@@ -137,10 +142,10 @@ pub(super) fn largest(rows: &[Row], number: impl Fn(&Layer) -> Option<u64>) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc_timeline::{Assembler, HighWater};
-    use serde_json::json;
+    use alloc_timeline::{Assembler, HighWater, Scope, ScopeTime, Utilisation};
 
-    /// `relu` runs twice; its times are summed. A timeline without the facts has peaks alone.
+    /// `conv1` is in five scopes: two of its forward pass are summed, and the optimizer's time is not shown. A timeline
+    /// without times has peaks alone.
     #[test]
     fn layers_of_a_timeline() {
         let mut timeline = Assembler::new().timeline();
@@ -152,11 +157,25 @@ mod tests {
             process_live_bytes: 9,
             requested_bytes: None,
         }];
-        assert_eq!(layers(&timeline)["conv1"], Layer { peak_bytes: 9, init_ns: None, forward_ns: None });
-        timeline.run.insert("layers".to_owned(), json!(["conv1", "relu", "relu"]));
-        timeline.run.insert("layer_init_ns".to_owned(), json!([5, 1, 2]));
-        let layers = layers(&timeline);
-        assert_eq!(layers["conv1"], Layer { peak_bytes: 9, init_ns: Some(5), forward_ns: None });
-        assert_eq!(layers["relu"].init_ns, Some(3));
+        let untimed = Layer { peak_bytes: 9, ..Layer::default() };
+        assert_eq!(layers(&timeline)["conv1"], untimed);
+        let rows = [
+            ("init", "conv1", "aten::normal_", 5),
+            ("forward", "conv1", "aten::conv2d", 10),
+            ("forward", "conv1", "", 1),
+            ("backward", "conv1", "ConvolutionBackward0", 20),
+            ("optimizer", "conv1", "", 40),
+            ("backward", "", "", 80),
+        ];
+        let mut utilisation = Utilisation::default();
+        for (scope, (phase, layer, op, active_ns)) in (0..).zip(rows) {
+            timeline.scopes.push(Scope { phase: phase.to_owned(), layer: layer.to_owned(), op: op.to_owned() });
+            let (process_cpu_ns, sampled_ns) = (0, 0);
+            utilisation.scopes.push(ScopeTime { scope, active_ns, cpu_ns: None, process_cpu_ns, sampled_ns });
+        }
+        timeline.scopes.drain(..timeline.scopes.len() - rows.len());
+        timeline.utilisation = Some(utilisation);
+        let timed = Layer { init_ns: Some(5), forward_ns: Some(11), backward_ns: Some(20), ..untimed };
+        assert_eq!(layers(&timeline), [("conv1".to_owned(), timed)].into());
     }
 }

@@ -14,19 +14,22 @@ pub(super) struct Found {
     pub(super) timeline: Timeline,
 }
 
-/// The newest timeline or log that was written since `began`: one that an argument of `command` names, as `FILE` or
-/// `--flag=FILE`, or one in the current folder.
+/// The newest timeline or log that was written since `began`: of those that the arguments of `command` name, as `FILE` or
+/// `--flag=FILE`; if there is none, of those in the current folder.
 pub(super) fn find(command: &[OsString], began: SystemTime) -> Option<Found> {
-    let mut candidates: Vec<PathBuf> = Vec::new();
+    find_in(command, Path::new("."), began)
+}
+
+fn find_in(command: &[OsString], current: &Path, began: SystemTime) -> Option<Found> {
+    let mut named: Vec<PathBuf> = Vec::new();
     for argument in command {
         let text = argument.to_string_lossy();
         for path in [text.split_once('=').map_or(&*text, |(_, value)| value), &text] {
-            candidates.extend([PathBuf::from(path), log::path_beside(path)]);
+            named.extend([PathBuf::from(path), log::path_beside(path)]);
         }
     }
-    let here = std::fs::read_dir(".").into_iter().flatten().flatten();
-    candidates.extend(here.map(|entry| entry.path()));
-    newest(candidates, began).and_then(|path| read(&path))
+    let here = || std::fs::read_dir(current).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    newest(named, began).or_else(|| newest(here(), began)).and_then(|path| read(&path))
 }
 
 /// The newest of those that are called as timelines or logs are.
@@ -69,9 +72,27 @@ mod tests {
         std::fs::write(log::path_beside(&out), text).expect("written");
         let command = [OsString::from("trainer"), format!("--out={}", out.display()).into()];
         let began = SystemTime::now() - Duration::from_secs(60);
-        let found = find(&command, began).expect("the log");
+        let found = find_in(&command, folder.path(), began).expect("the log");
         assert_eq!(found.path, log::path_beside(&out));
         assert_eq!(found.timeline.ending, Ending::Recovered);
-        assert!(find(&command, SystemTime::now() + Duration::from_secs(60)).is_none(), "nothing is that new");
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert!(find_in(&command, folder.path(), later).is_none(), "nothing is that new");
+    }
+
+    /// Two commands run side by side in one folder: each one's timeline is the one that it names, not the newest there.
+    #[test]
+    fn a_named_timeline_comes_before_another_one_in_the_current_folder() {
+        let (folder, elsewhere) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let write = |folder: &Path, name: &str| {
+            let path = folder.join(name);
+            alloc_timeline::store(&Assembler::new().timeline(), &path).expect("written");
+            path
+        };
+        let began = SystemTime::now() - Duration::from_secs(60);
+        let own = write(elsewhere.path(), "own.timeline.json");
+        let other = write(folder.path(), "other.timeline.json");
+        let command = [OsString::from("trainer"), "--out".into(), own.clone().into()];
+        assert_eq!(find_in(&command, folder.path(), began).expect("a timeline").path, own);
+        assert_eq!(find_in(&command[..2], folder.path(), began).expect("a timeline").path, other);
     }
 }

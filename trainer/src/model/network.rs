@@ -1,15 +1,13 @@
 //! A list of stages with weights, run on libtorch step by step.
 //!
 //! A map (the output of a stage) must be freed as soon as no later stage needs it. A Rust temporary lives to the end of
-//! its whole statement, so one chained expression would keep every map of the network. Here each stage replaces the one
-//! handle of its branch.
-use std::time::Duration;
-
+//! its whole statement, so one chained expression would keep every map of the network. Here each stage is a statement of
+//! its own, unless a comparison asks for chained expressions; see [`Chained`].
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
-use super::clock::StageClock;
-use super::stage::{Branch, Op, Stage, Window};
+use super::op::{Op, Place, Window};
+use super::stage::{INPUT, Map, Stage, last_readers};
 use super::weights::{BatchNorm, Weights};
 
 /// Added to the variance before the root; torchvision's value.
@@ -17,37 +15,62 @@ const EPSILON: f64 = 1e-5;
 /// Share of the new batch in the running statistics; torchvision's value.
 const MOMENTUM: f64 = 0.1;
 
-/// A way to run the forward pass: [`Network::forward`], or another with the same result.
-pub type Forward = fn(&mut Network, &Tensor, bool) -> Result<Tensor>;
+/// How much of the forward pass is written as one chained expression, `relu(bn(conv(images)))`, the way it should not be
+/// written: a map is let go at the end of the expression in which it was read last. Unchained, each stage is an
+/// expression of its own.
+///
+/// ```text
+/// unchained   conv1 | bn1 | relu | maxpool | conv1 | bn1 | relu | conv2 | bn2 | ...
+/// units       conv1 - bn1 - relu | maxpool | conv1 - bn1 - relu | conv2 - bn2 | ...
+/// whole       conv1 - bn1 - relu - maxpool - conv1 - bn1 - relu - conv2 - bn2 - ...
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Chained {
+    /// All of it: every map is held to the end.
+    Whole,
+    /// Each convolution, pool or sum with the batch norm and the ReLU behind it.
+    Units,
+}
 
-/// A network on the CPU, in fp32.
+/// A network in fp32.
 #[derive(Debug)]
 pub struct Network {
     store: nn::VarStore,
     layers: Vec<(Stage, Weights)>,
-    init: StageClock,
-    forward: StageClock,
+    /// The last stage that reads each map.
+    last_readers: Vec<Option<usize>>,
+    chained: Option<Chained>,
+    in_place: bool,
+    /// The maps of a forward pass that are still needed, by their number. Empty between two passes; it stands here so that
+    /// a pass allocates no list.
+    maps: Vec<Option<Tensor>>,
 }
 
 impl Network {
-    /// Gives every stage its variables, drawn from libtorch's generator; each is made in its layer's scope. With `timed`,
-    /// each stage's time is taken, here and in the forward passes.
-    pub fn init(stages: Vec<Stage>, timed: bool) -> Result<Network> {
-        let (mut init, forward) = (StageClock::new(timed, stages.len()), StageClock::new(timed, stages.len()));
-        let store = nn::VarStore::new(Device::Cpu);
+    /// Gives every stage its variables on `device`, drawn from libtorch's generator; each is made in its layer's scope.
+    pub fn init(stages: Vec<Stage>, device: Device) -> Result<Network> {
+        let store = nn::VarStore::new(device);
         let root = store.root();
+        let last_readers = last_readers(&stages);
+        let maps = Vec::with_capacity(last_readers.len());
         let mut layers = Vec::with_capacity(stages.len());
-        for (index, stage) in stages.into_iter().enumerate() {
+        for stage in stages {
             let _layer = layer!(&stage.name);
-            let weights = {
-                init.begin();
-                let weights = Weights::init(&root, &stage)?;
-                init.end(index);
-                weights
-            };
+            let weights = Weights::init(&root, &stage)?;
             layers.push((stage, weights));
         }
-        Ok(Network { store, layers, init, forward })
+        Ok(Network { store, layers, last_readers, chained: None, in_place: true, maps })
+    }
+
+    /// The same, so much of its forward pass being a chained expression.
+    pub fn with_chained(self, chained: Option<Chained>) -> Network {
+        Network { chained, ..self }
+    }
+
+    /// Whether what works in place does so: ReLU and the sums of residual blocks write over the map that they read. If
+    /// not, each makes a map of its own, as `relu` and `+` do.
+    pub fn with_in_place(self, in_place: bool) -> Network {
+        Network { in_place, ..self }
     }
 
     /// All variables, by the names that PyTorch gives them.
@@ -55,112 +78,160 @@ impl Network {
         &self.store
     }
 
-    /// The stages with their weights, in their order.
-    pub(super) fn layers(&self) -> &[(Stage, Weights)] {
-        &self.layers
-    }
-
-    /// Images [N, 3, H, W] to logits [N, classes]. With `train`, batch norm uses the batch's statistics and updates
-    /// its running ones; without, it uses the running ones.
+    /// Images [N, C, H, W] to logits [N, classes]. With `train`, batch norm uses the batch's statistics and updates
+    /// its running ones, and dropout drops; without, neither.
     pub fn forward(&mut self, images: &Tensor, train: bool) -> Result<Tensor> {
-        let mut main = images.shallow_clone();
-        let mut shortcut = None;
-        for (index, (stage, weights)) in self.layers.iter().enumerate() {
-            let _layer = layer!(&stage.name);
-            self.forward.begin();
-            match (stage.op, stage.branch) {
-                (Op::Fork, _) => shortcut = Some(main.shallow_clone()),
-                (Op::Join, _) => {
-                    if let Some(shortcut) = shortcut.take() {
-                        main = main.f_add_(&shortcut)?;
-                    }
-                }
-                (_, Branch::Main) => main = run_stage(stage, weights, main, train)?,
-                (_, Branch::Shortcut) => {
-                    if let Some(map) = shortcut.take() {
-                        shortcut = Some(run_stage(stage, weights, map, train)?);
-                    }
+        self.maps.clear();
+        self.maps.push(Some(images.shallow_clone()));
+        for index in 0..self.layers.len() {
+            {
+                let (stage, _) = &self.layers[index];
+                let _layer = layer!(&stage.name);
+                let map = self.run(index, train)?;
+                self.maps.push(Some(map));
+                if self.chained.is_none() {
+                    self.let_go(index);
                 }
             }
-            self.forward.end(index);
+            // The temporaries of an expression go at its end, when its last layer has been left.
+            if self.chained.is_some_and(|chained| self.ends_expression(chained, index)) {
+                self.let_go(index);
+            }
         }
-        Ok(main)
+        let logits = self.maps.pop().flatten();
+        self.maps.clear();
+        Ok(logits.unwrap_or_else(|| images.shallow_clone()))
     }
 
-    /// Each stage's name, the time that its weights took, and its time in all forward passes so far; none when the
-    /// network is not timed.
-    pub fn times(&self) -> impl Iterator<Item = (&str, Duration, Duration)> {
-        let times = self.init.times().zip(self.forward.times());
-        self.layers.iter().zip(times).map(|((stage, _), (init, forward))| (stage.name.as_str(), init, forward))
+    /// Whether the stage `index` is the last of its expression.
+    fn ends_expression(&self, chained: Chained, index: usize) -> bool {
+        let continues =
+            |(next, _): &(Stage, Weights)| matches!(next.op, Op::BatchNorm { .. } | Op::Relu(_) | Op::Relu6);
+        match chained {
+            Chained::Units => !self.layers.get(index + 1).is_some_and(continues),
+            Chained::Whole => index + 1 == self.layers.len(),
+        }
+    }
+
+    /// Drops the maps that no stage behind `index` reads; the one that this stage left stays.
+    fn let_go(&mut self, index: usize) {
+        let read = self.last_readers.iter().zip(&mut self.maps).take(index + 1);
+        for (last, map) in read {
+            if last.is_none_or(|last| last <= index) {
+                *map = None;
+            }
+        }
+    }
+
+    fn map(&self, map: Map) -> Result<&Tensor> {
+        let missing = || tch::TchError::FileFormat(format!("map {} was let go too early", map.0));
+        self.maps.get(map.0).and_then(Option::as_ref).ok_or_else(missing)
+    }
+
+    /// What the stage `index` makes of the maps that it reads.
+    fn run(&self, index: usize, train: bool) -> Result<Tensor> {
+        let (stage, weights) = &self.layers[index];
+        let map = self.map(stage.reads.first().copied().unwrap_or(INPUT))?;
+        let in_place = |place| self.in_place && place == Place::InPlace;
+        match (stage.op, weights) {
+            (Op::Conv(conv), Weights::Conv(weight, bias)) => {
+                let (_, stride, padding) = sides(conv.window);
+                map.f_conv2d(weight, bias.as_ref(), stride, padding, [1, 1], conv.groups as i64)
+            }
+            (Op::BatchNorm { .. }, Weights::BatchNorm(weights)) => {
+                let BatchNorm { weight, bias, running_mean, running_variance } = weights;
+                let (mean, variance) = (Some(running_mean), Some(running_variance));
+                map.f_batch_norm(Some(weight), Some(bias), mean, variance, train, MOMENTUM, EPSILON, false)
+            }
+            (Op::Relu(place), _) if in_place(place) => map.shallow_clone().f_relu_(),
+            (Op::Relu(_), _) => map.f_relu(),
+            (Op::Relu6, _) if self.in_place => map.shallow_clone().f_relu6_(),
+            (Op::Relu6, _) => map.f_relu6(),
+            (Op::MaxPool(window), _) => {
+                let (kernel, stride, padding) = sides(window);
+                map.f_max_pool2d(kernel, stride, padding, [1, 1], window.ceil)
+            }
+            (Op::AvgPool(window), _) => {
+                let (kernel, stride, padding) = sides(window);
+                map.f_avg_pool2d(kernel, stride, padding, window.ceil, true, None)
+            }
+            (Op::AdaptiveAvgPool { side }, _) => map.f_adaptive_avg_pool2d([side as i64; 2]),
+            (Op::Flatten, _) => map.f_flatten(1, -1),
+            (Op::Concat, _) => {
+                let maps = stage.reads.iter().map(|&map| self.map(map)).collect::<Result<Vec<&Tensor>>>()?;
+                Tensor::f_cat(&maps, 1)
+            }
+            (Op::Add(place), _) => {
+                let other = self.map(stage.reads[1])?;
+                if in_place(place) { map.shallow_clone().f_add_(other) } else { map.f_add(other) }
+            }
+            (Op::Dropout { percent, place }, _) => {
+                let part = percent as f64 / 100.0;
+                if in_place(place) { map.shallow_clone().f_dropout_(part, train) } else { map.f_dropout(part, train) }
+            }
+            (Op::Linear { .. }, Weights::Linear(weight, bias)) => map.f_linear(weight, Some(bias)),
+            // `Network::init` makes the weights from the same op, so nothing else can meet here.
+            (op, weights) => unreachable!("{op:?} with {weights:?}"),
+        }
     }
 }
 
-/// One stage on one branch; the map it read is dropped on return.
-pub(super) fn run_stage(stage: &Stage, weights: &Weights, mut map: Tensor, train: bool) -> Result<Tensor> {
-    match (stage.op, weights) {
-        (Op::Conv(conv), Weights::Conv(weight)) => {
-            let Window { kernel: _, stride, padding } = conv.window;
-            let (stride, padding) = ([stride as i64; 2], [padding as i64; 2]);
-            map.f_conv2d(weight, None::<&Tensor>, stride, padding, [1, 1], conv.groups as i64)
-        }
-        (Op::BatchNorm { .. }, Weights::BatchNorm(weights)) => {
-            let BatchNorm { weight, bias, running_mean, running_variance } = weights;
-            let (mean, variance) = (Some(running_mean), Some(running_variance));
-            map.f_batch_norm(Some(weight), Some(bias), mean, variance, train, MOMENTUM, EPSILON, false)
-        }
-        (Op::Relu, _) => map.f_relu_(),
-        (Op::MaxPool(window), _) => {
-            let Window { kernel, stride, padding } = window;
-            map.f_max_pool2d([kernel as i64; 2], [stride as i64; 2], [padding as i64; 2], [1, 1], false)
-        }
-        (Op::AvgPool, _) => {
-            let mean = map.f_adaptive_avg_pool2d([1, 1])?;
-            mean.f_flatten(1, -1)
-        }
-        (Op::Linear { .. }, Weights::Linear(weight, bias)) => map.f_linear(weight, Some(bias)),
-        // `Network::init` makes the weights from the same op, so nothing else can meet here.
-        (op, weights) => unreachable!("{op:?} with {weights:?}"),
-    }
+/// Kernel, stride and padding in both directions.
+fn sides(window: Window) -> ([i64; 2], [i64; 2], [i64; 2]) {
+    let both = |side: u64| [side as i64; 2];
+    (both(window.kernel), both(window.stride), both(window.padding))
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use crate::model::name::ModelName;
+    use clap::ValueEnum;
     use std::sync::{Mutex, PoisonError};
     use tch::Kind;
 
     /// libtorch's generator is one for the process, and tests run side by side.
-    pub(in crate::model) static GENERATOR: Mutex<()> = Mutex::new(());
+    static GENERATOR: Mutex<()> = Mutex::new(());
 
     fn elements(tensors: &[Tensor]) -> u64 {
         tensors.iter().map(|tensor| tensor.numel() as u64).sum()
+    }
+
+    fn network(model: ModelName, classes: u64) -> Network {
+        Network::init(model.stages(classes), Device::Cpu).expect("initialises")
     }
 
     /// libtorch's own count against the count from shapes.
     #[test]
     fn variables_are_those_of_the_list() {
         let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-        for model in ModelName::ALL {
-            let stages = model.stages(1000);
-            let planned: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
-            let network = Network::init(stages, false).expect("initialises");
+        for &model in ModelName::value_variants() {
+            let planned: u64 = model.stages(1000).iter().map(|stage| stage.op.parameters()).sum();
+            let network = network(model, 1000);
             assert_eq!(elements(&network.store().trainable_variables()), planned, "{model}");
-            let names = network.store().variables();
-            assert!(names.contains_key("fc.bias"), "PyTorch's names");
         }
+        assert!(network(ModelName::ResNet18, 10).store().variables().contains_key("fc.bias"), "PyTorch's names");
     }
 
-    /// [N, 3, H, W] -> [N, classes], also for an odd size and for one image of one pixel.
+    /// [N, C, H, W] -> [N, classes], in the size of the reference, and for the demo's also an odd size and one image of one
+    /// pixel.
     #[test]
     fn shape_of_the_logits() {
         let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-        for model in ModelName::ALL {
-            let mut network = Network::init(model.stages(10), false).expect("initialises");
+        let logits = |network: &mut Network, channels: u64, batch: i64, side: i64| {
+            let images = Tensor::zeros([batch, channels as i64, side, side], (Kind::Float, Device::Cpu));
+            tch::no_grad(|| network.forward(&images, false)).expect("runs").size()
+        };
+        for &model in ModelName::value_variants() {
+            let input = model.input();
+            let mut network = network(model, 10);
+            assert_eq!(logits(&mut network, input.channels, 2, input.side as i64), [2, 10], "{model}");
+            assert_eq!(network.maps.len(), 0, "{model}: nothing is held between two passes");
+        }
+        for model in ModelName::DEMO {
+            let mut network = network(model, 10);
             for (batch, side) in [(2, 64), (3, 97), (1, 1)] {
-                let images = Tensor::zeros([batch, 3, side, side], (Kind::Float, Device::Cpu));
-                let logits = tch::no_grad(|| network.forward(&images, false)).expect("runs");
-                assert_eq!(logits.size(), [batch, 10], "{model} {side}");
+                assert_eq!(logits(&mut network, 3, batch, side), [batch, 10], "{model} {side}");
             }
         }
     }
@@ -171,10 +242,28 @@ pub(super) mod tests {
         let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
         let first_weight = |seed| {
             tch::manual_seed(seed);
-            let network = Network::init(ModelName::MobileNetV1.stages(10), false).expect("initialises");
-            network.store().variables()["model.0.0.weight"].shallow_clone()
+            network(ModelName::MobileNetV1, 10).store().variables()["model.0.0.weight"].shallow_clone()
         };
         assert_eq!(first_weight(1), first_weight(1));
         assert_ne!(first_weight(1), first_weight(2));
+    }
+
+    /// The same numbers, however the network is written.
+    #[test]
+    fn the_logits_do_not_depend_on_how_it_is_written() {
+        let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+        for model in [ModelName::MobileNetV2, ModelName::ResNet18, ModelName::InceptionV1] {
+            let mut network = network(model, 10);
+            let images = Tensor::ones([2, 3, 64, 64], (Kind::Float, Device::Cpu));
+            let _no_grad = tch::no_grad_guard();
+            let steps = network.forward(&images, false).expect("runs");
+            for in_place in [true, false] {
+                for chained in [None, Some(Chained::Units), Some(Chained::Whole)] {
+                    network = network.with_in_place(in_place).with_chained(chained);
+                    let logits = network.forward(&images, false).expect("runs");
+                    assert_eq!(steps, logits, "{model} {in_place} {chained:?}");
+                }
+            }
+        }
     }
 }

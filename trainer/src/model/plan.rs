@@ -1,26 +1,34 @@
 //! What a training step keeps for its backward pass, from the layers' shapes alone: no tensor is made.
 //!
-//! A walk over the stages in which each map is a *storage*: who allocated it, how many bytes, and whether the
-//! autograd graph holds on to it once the forward pass and the loss are done. The rules, per stage:
+//! A walk over the stages in which each map lies in a *storage*: who allocated it, how many bytes, and whether the
+//! autograd graph holds on to it once the forward pass and the loss are done. The rules, per stage, are those of
+//! `tools/autograd/derivatives.yaml` in PyTorch: a formula that names `self` keeps the input, one that names `result` the
+//! output.
 //!
 //! ```text
-//! stage       allocates                                keeps for backward
-//! conv        its output                               its input
-//! batch norm  its output, mean and 1/deviation (8 B/C) its input, mean and 1/deviation
-//! relu        nothing (in place)                       its output
-//! max pool    its output, int64 indices                its input, the indices
-//! join        nothing (in place)                       nothing: a sum needs no operand
-//! avg pool    its output [N, C]                        nothing: a mean needs only sizes
-//! linear      its output [N, classes]                  its input
-//! loss        log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
+//! stage            allocates                                keeps for backward
+//! conv             its output                               its input
+//! batch norm       its output, mean and 1/deviation (8 B/C) its input, mean and 1/deviation
+//! relu             nothing in place, else its output        its output
+//! relu6            a copy of its input (in place)           the copy: hardtanh's formula names `self`
+//! max pool         its output, int64 indices                its input, the indices
+//! avg pool         its output                               its input
+//! adaptive pool    its output                               its input; to 1x1 nothing: that is a mean, which needs only sizes
+//! concat           its output                               nothing: sizes
+//! add              nothing in place, else its output        nothing: a sum needs no operand
+//! dropout          a mask of f32, and, not in place, its output   the mask
+//! linear           its output [N, to]                       its input
+//! loss             log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
 //! ```
 //!
-//! A storage belongs to the layer that allocated it, so a ReLU's output is its batch norm's. The images and labels
-//! are the input, not counted here. The loss itself, 4 bytes, is counted: the trainer holds it to start backward from.
+//! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
+//! labels are the input, not counted here. The loss itself, 4 bytes, is counted: the trainer holds it to start backward
+//! from.
 use std::collections::BTreeMap;
 
+use super::op::{Op, Place};
 use super::shape::{self, Misfit, Shape};
-use super::stage::{Branch, Op, Stage};
+use super::stage::Stage;
 
 /// The layer under which the trainer computes the loss.
 pub const LOSS_LAYER: &str = "loss";
@@ -61,24 +69,15 @@ impl Storages {
 }
 
 /// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
-/// `batch` images of 3 x `side` x `side` in fp32.
-pub fn saved_for_backward(stages: &[Stage], batch: u64, side: u64) -> Result<BTreeMap<String, u64>, Misfit> {
-    let shapes = shape::shapes(stages, side)?;
-    let mut storages = Storages(vec![Storage { owner: None, bytes: image_bytes(batch, side), kept: false }]);
-    let mut main = 0;
-    let mut shortcut = 0;
-    for (stage, &shape) in stages.iter().zip(&shapes) {
-        match stage.op {
-            Op::Fork => shortcut = main,
-            Op::Join => {}
-            _ => {
-                let branch = match stage.branch {
-                    Branch::Main => &mut main,
-                    Branch::Shortcut => &mut shortcut,
-                };
-                *branch = walk_stage(&mut storages, stage, *branch, shape, batch);
-            }
-        }
+/// `batch` inputs of this shape in fp32.
+pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
+    let shapes = shape::shapes(stages, input)?;
+    let mut storages = Storages(vec![Storage { owner: None, bytes: input_bytes(batch, input), kept: false }]);
+    // The storage of each map.
+    let mut lies_in = vec![0];
+    for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
+        let out = left_by(&mut storages, stage, lies_in[stage.reads[0].0], shape, batch);
+        lies_in.push(out);
     }
     let classes = shapes.last().map_or(0, |shape| shape.channels);
     storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
@@ -95,43 +94,67 @@ pub fn saved_for_backward(stages: &[Stage], batch: u64, side: u64) -> Result<BTr
 }
 
 /// Bytes that each further image adds: its input and label, and what is saved of it for backward.
-pub fn bytes_an_image(stages: &[Stage], side: u64) -> Result<u64, Misfit> {
-    let saved = |batch| Ok(saved_for_backward(stages, batch, side)?.values().sum::<u64>());
-    Ok(saved(2)? - saved(1)? + image_bytes(1, side) + I64)
+pub fn bytes_an_image(stages: &[Stage], input: Shape) -> Result<u64, Misfit> {
+    let saved = |batch| Ok(saved_for_backward(stages, batch, input)?.values().sum::<u64>());
+    Ok(saved(2)? - saved(1)? + input_bytes(1, input) + I64)
 }
 
-/// One stage on one branch: which storage it leaves there, `out` being its shape.
-fn walk_stage(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
+/// The storage in which a stage leaves its map of shape `out`, when the first one that it reads lies in `input`.
+fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
     let name = stage.name.as_str();
-    let out_bytes = batch * out.elements() * F32;
+    let bytes = batch * out.elements() * F32;
     match stage.op {
-        Op::Conv(_) | Op::Linear { .. } => {
+        Op::Conv(_) | Op::Linear { .. } | Op::AvgPool(_) => {
             storages.keep(input);
-            storages.allocate(name, out_bytes)
+            storages.allocate(name, bytes)
         }
         Op::BatchNorm { channels } => {
             storages.keep(input);
             storages.allocate_kept(name, channels * F32);
             storages.allocate_kept(name, channels * F32);
-            storages.allocate(name, out_bytes)
+            storages.allocate(name, bytes)
         }
         Op::MaxPool(_) => {
             storages.keep(input);
             storages.allocate_kept(name, batch * out.elements() * I64);
-            storages.allocate(name, out_bytes)
+            storages.allocate(name, bytes)
         }
-        Op::Relu => {
-            storages.keep(input);
+        Op::Relu(place) => {
+            let output = placed(storages, name, place, input, bytes);
+            storages.keep(output);
+            output
+        }
+        Op::Relu6 => {
+            storages.allocate_kept(name, bytes);
             input
         }
-        Op::AvgPool => storages.allocate(name, out_bytes),
-        Op::Fork | Op::Join => input,
+        Op::AdaptiveAvgPool { side } => {
+            if side != 1 {
+                storages.keep(input);
+            }
+            storages.allocate(name, bytes)
+        }
+        Op::Dropout { place, .. } => {
+            storages.allocate_kept(name, bytes);
+            placed(storages, name, place, input, bytes)
+        }
+        Op::Concat => storages.allocate(name, bytes),
+        Op::Add(place) => placed(storages, name, place, input, bytes),
+        Op::Flatten => input,
     }
 }
 
-/// Bytes of a batch of images.
-pub(super) fn image_bytes(batch: u64, side: u64) -> u64 {
-    batch * 3 * side * side * F32
+/// The storage of a result of `bytes`.
+fn placed(storages: &mut Storages, name: &str, place: Place, input: usize, bytes: u64) -> usize {
+    match place {
+        Place::InPlace => input,
+        Place::New => storages.allocate(name, bytes),
+    }
+}
+
+/// Bytes of a batch of inputs.
+pub(super) fn input_bytes(batch: u64, input: Shape) -> u64 {
+    batch * input.elements() * F32
 }
 
 #[cfg(test)]
@@ -139,17 +162,21 @@ mod tests {
     use super::*;
     use crate::model::name::ModelName;
 
+    fn image(side: u64) -> Shape {
+        Shape { channels: 3, side }
+    }
+
     /// Elements that one image leaves behind a kind of stage.
     fn elements(model: ModelName, kind: fn(Op) -> bool) -> u64 {
         let stages = model.stages(1000);
-        let shapes = shape::shapes(&stages, 224).expect("224 fits");
-        stages.iter().zip(shapes).filter(|(stage, _)| kind(stage.op)).map(|(_, shape)| shape.elements()).sum()
+        let shapes = shape::shapes(&stages, image(224)).expect("224 fits");
+        stages.iter().zip(&shapes[1..]).filter(|(stage, _)| kind(stage.op)).map(|(_, shape)| shape.elements()).sum()
     }
 
     /// Saved bytes that grow with the batch, in bytes an image: the difference of two batches.
     fn per_image(model: ModelName, side: u64) -> u64 {
         let stages = model.stages(1000);
-        let total = |batch| saved_for_backward(&stages, batch, side).expect("fits").values().sum::<u64>();
+        let total = |batch| saved_for_backward(&stages, batch, image(side)).expect("fits").values().sum::<u64>();
         assert_eq!(total(3) - total(2), total(2) - total(1), "linear in the batch");
         total(2) - total(1)
     }
@@ -170,14 +197,14 @@ mod tests {
     #[test]
     fn elements_of_resnet18_at_224() {
         assert_eq!(elements(ModelName::ResNet18, |op| matches!(op, Op::Conv(_))), 2_483_712);
-        assert_eq!(elements(ModelName::ResNet18, |op| op == Op::Relu), 2_308_096);
+        assert_eq!(elements(ModelName::ResNet18, |op| matches!(op, Op::Relu(_))), 2_308_096);
         assert_eq!(elements(ModelName::ResNet18, |op| matches!(op, Op::MaxPool(_))), 200_704);
     }
 
     #[test]
     fn elements_of_mobilenet_v1_at_224() {
         assert_eq!(elements(ModelName::MobileNetV1, |op| matches!(op, Op::Conv(_))), 5_042_688);
-        assert_eq!(elements(ModelName::MobileNetV1, |op| op == Op::Relu), 5_042_688);
+        assert_eq!(elements(ModelName::MobileNetV1, |op| matches!(op, Op::Relu(_))), 5_042_688);
     }
 
     /// Convolution outputs and ReLU outputs at 4 B, max pool's output at 4 B and indices at 8 B, fc's input, the
@@ -195,8 +222,8 @@ mod tests {
     /// The map of 3 x 224 x 224 in f32, the label in i64, and what the backward pass needs.
     #[test]
     fn a_further_image_adds_its_input_and_its_maps() {
-        for model in ModelName::ALL {
-            let adds = bytes_an_image(&model.stages(1000), 224).expect("224 fits");
+        for model in ModelName::DEMO {
+            let adds = bytes_an_image(&model.stages(1000), image(224)).expect("224 fits");
             assert_eq!(adds, per_image(model, 224) + 3 * 224 * 224 * 4 + 8, "{model}");
         }
     }
@@ -206,7 +233,7 @@ mod tests {
     fn bytes_that_a_batch_of_any_size_keeps() {
         for (model, channels) in [(ModelName::ResNet18, 4_800), (ModelName::MobileNetV1, 10_944)] {
             let stages = model.stages(1000);
-            let one: u64 = saved_for_backward(&stages, 1, 64).expect("64 fits").values().sum();
+            let one: u64 = saved_for_backward(&stages, 1, image(64)).expect("64 fits").values().sum();
             assert_eq!(one - per_image(model, 64), channels * 8 + 4 + 4, "{model}");
         }
     }
@@ -214,7 +241,7 @@ mod tests {
     /// One residual block with a projection, batch 2, image 64: maps of 128 x 8 x 8 x 4 B x 2 = 65,536 B.
     #[test]
     fn owners_in_a_block_with_a_projection() {
-        let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 2, 64).expect("64 fits");
+        let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 2, image(64)).expect("64 fits");
         let map = 65_536;
         assert_eq!(saved["layer2.0.conv1"], map, "batch norm keeps its input");
         assert_eq!(saved["layer2.0.bn1"], map + 128 * 8, "ReLU keeps its output, which is this storage");
@@ -231,7 +258,7 @@ mod tests {
     /// 97 -> 49 -> 25: an odd size rounds up at every halving.
     #[test]
     fn odd_sizes() {
-        let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 3, 97).expect("97 fits");
+        let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 3, image(97)).expect("97 fits");
         assert_eq!(saved["conv1"], 3 * 64 * 49 * 49 * 4);
         assert_eq!(saved["maxpool"], 3 * 64 * 25 * 25 * (4 + 8));
     }

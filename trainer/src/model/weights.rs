@@ -2,15 +2,16 @@
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
 use tch::{Result, Tensor, nn};
 
-use super::stage::{Conv, Op, Stage};
+use super::op::{Conv, Op};
+use super::stage::Stage;
 
 /// The variables of one stage; handles into the network's store.
 #[derive(Debug)]
 pub(super) enum Weights {
     /// Nothing to learn.
     None,
-    /// [to, from / groups, kernel, kernel].
-    Conv(Tensor),
+    /// Weight `[to, from / groups, kernel, kernel]`; bias `[to]`, if it has one.
+    Conv(Tensor, Option<Tensor>),
     /// All `[channels]`.
     BatchNorm(BatchNorm),
     /// Weight `[to, from]`, bias `[to]`.
@@ -31,7 +32,11 @@ impl Weights {
     pub(super) fn init(root: &nn::Path<'_>, stage: &Stage) -> Result<Weights> {
         let path = stage.name.split('.').fold(root.clone(), |path, part| path.sub(part));
         Ok(match stage.op {
-            Op::Conv(conv) => Weights::Conv(path.f_var("weight", &dims(conv), CONV)?),
+            Op::Conv(conv) => {
+                let weight = path.f_var("weight", &dims(conv), CONV)?;
+                let bias = conv.bias.then(|| path.f_zeros("bias", &[conv.to as i64])).transpose()?;
+                Weights::Conv(weight, bias)
+            }
             Op::BatchNorm { channels } => {
                 let dims = [channels as i64];
                 Weights::BatchNorm(BatchNorm {
@@ -48,7 +53,7 @@ impl Weights {
                 let weight = path.f_var("weight", &[to as i64, from as i64], uniform)?;
                 Weights::Linear(weight, path.f_var("bias", &[to as i64], uniform)?)
             }
-            Op::Relu | Op::MaxPool(_) | Op::Fork | Op::Join | Op::AvgPool => Weights::None,
+            _ => Weights::None,
         })
     }
 }

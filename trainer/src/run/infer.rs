@@ -6,18 +6,17 @@ use super::error::During;
 use super::recording::Recording;
 use super::step::Step;
 use crate::data::Batches;
-use crate::model::{Forward, Network};
+use crate::model::Network;
 
 /// A network that only runs forward, batch norm with its running statistics.
 pub(super) struct Inference {
     network: Network,
-    forward: Forward,
 }
 
 impl Inference {
     /// Takes the network as it is, to be run by `forward`.
-    pub(super) fn new(network: Network, forward: Forward) -> Inference {
-        Inference { network, forward }
+    pub(super) fn new(network: Network) -> Inference {
+        Inference { network }
     }
 }
 
@@ -30,14 +29,10 @@ impl Step for Inference {
         let logits = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();
-            (self.forward)(&mut self.network, &batch.images, false).during("inference")?
+            self.network.forward(&batch.images, false).during("inference")?
         };
         recording.snapshot("end of inference");
         drop(logits);
         Ok(None)
-    }
-
-    fn network(&self) -> &Network {
-        &self.network
     }
 }

@@ -29,7 +29,7 @@ use self::step::Step;
 use self::train::Training;
 use self::turns::StepClocks;
 use crate::data::{Batches, Dataset, Split};
-use crate::model::{Forward, Network, forward_chained};
+use crate::model::Network;
 use crate::settings::{Mode, Settings};
 use crate::{console, exit_code, interrupt};
 
@@ -56,6 +56,8 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
         let data = Dataset::open(&settings.data, split, settings.classes)?;
         Batches::new(data, settings.batch as usize, settings.image_size as i64, settings.seed)
+            .with_channels(settings.model.input().channels)
+            .on(settings.device.into())
     };
     let recording = Recording::start(settings)?;
     let mut work = init(settings, &recording)?;
@@ -100,16 +102,15 @@ fn peak_rss_bytes() -> Option<u64> {
 fn init(settings: &Settings, recording: &Recording) -> Result<Box<dyn Step>> {
     let _phase = phase!("init");
     tch::manual_seed(settings.seed as i64);
-    let network =
-        Network::init(settings.model.stages(settings.classes), settings.layer_times).during("making the network")?;
+    let stages = settings.model.stages(settings.classes);
+    let network = Network::init(stages, settings.device.into()).during("making the network")?;
     if recording.is_on() {
         alloc_torch::label_variables(network.store());
     }
-    let forward: Forward = if settings.chained { forward_chained } else { Network::forward };
-    recording.layers(&network);
-    Ok(match settings.sgd {
-        Some(sgd) => Box::new(Training::new(network, forward, sgd)?),
-        None => Box::new(Inference::new(network, forward)),
+    let network = network.with_in_place(settings.in_place).with_chained(settings.chained);
+    Ok(match settings.optimizer {
+        Some(optimizer) => Box::new(Training::new(network, optimizer)?),
+        None => Box::new(Inference::new(network)),
     })
 }
 
@@ -134,9 +135,10 @@ fn steps(
         let clocks = StepClocks::start();
         let began = Instant::now();
         let loss = work.step(batches, recording).with_context(|| format!("step {step}"))?;
+        // A device may still be computing; the step is over when it is done.
+        settings.device.synchronize();
         let took = began.elapsed();
         recording.end_step();
-        recording.layers(work.network());
         results.step_ns.push(took.as_nanos() as u64);
         results.loss.extend(loss);
         if settings.take_turns {

@@ -1,11 +1,11 @@
 //! The session of a run, or none when tracking is off. The steps call it in the same way in both cases.
 use std::path::PathBuf;
 
-use alloc_tracker::Session;
+use alloc_tracker::{Session, Times};
 use anyhow::{Context, Result};
 
 use crate::console;
-use crate::model::Network;
+use crate::model::Chained;
 use crate::settings::Settings;
 
 /// A session, or none when tracking is off.
@@ -26,13 +26,25 @@ impl Recording {
             .fact("threads", settings.threads)
             .fact("seed", settings.seed)
             .fact("classes", settings.classes)
+            .fact("device", settings.device.to_string())
             .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>())
             .fact("data", settings.data.display().to_string());
-        if settings.chained {
-            builder = builder.fact("chained", true);
+        match settings.chained {
+            None => {}
+            Some(Chained::Whole) => builder = builder.fact("chained", true),
+            Some(Chained::Units) => builder = builder.fact("chained", "units"),
         }
-        if let Some(sgd) = settings.sgd {
-            builder = builder.fact("optimizer", "sgd").fact("lr", sgd.lr).fact("momentum", sgd.momentum);
+        if !settings.in_place {
+            builder = builder.fact("in_place", false);
+        }
+        if let Some(optimizer) = settings.optimizer {
+            builder = builder.fact("optimizer", optimizer.name.as_str()).fact("lr", optimizer.lr());
+            if let Some(momentum) = optimizer.momentum() {
+                builder = builder.fact("momentum", momentum);
+            }
+        }
+        if settings.layer_times {
+            builder = builder.times(Times::ByScope);
         }
         let session = builder.start().with_context(|| format!("{}: cannot be recorded", out.display()))?;
         Ok(Recording(Some(session)))
@@ -54,24 +66,6 @@ impl Recording {
     pub(super) fn end_step(&self) {
         if let Some(session) = &self.0 {
             session.end_step();
-        }
-    }
-
-    /// Writes down the times of the layers so far, if they are taken: their names, and nanoseconds in the same order.
-    pub(super) fn layers(&self, network: &Network) {
-        let Some(session) = &self.0 else { return };
-        let (mut names, mut init, mut forward) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, weights, passes) in network.times() {
-            names.push(name);
-            init.push(weights.as_nanos() as u64);
-            forward.push(passes.as_nanos() as u64);
-        }
-        if !names.is_empty() {
-            session.fact("layers", names);
-            session.fact("layer_init_ns", init);
-            if forward.iter().any(|&time| time > 0) {
-                session.fact("layer_forward_ns", forward);
-            }
         }
     }
 

@@ -3,7 +3,6 @@ use anyhow::Result;
 
 use super::recording::Recording;
 use crate::data::Batches;
-use crate::model::Network;
 
 /// A network in one mode, which can do one step after another.
 pub(super) trait Step {
@@ -13,7 +12,4 @@ pub(super) trait Step {
     /// # Errors
     /// When libtorch fails.
     fn step(&mut self, batches: &mut Batches, recording: &Recording) -> Result<Option<f64>>;
-
-    /// The network.
-    fn network(&self) -> &Network;
 }

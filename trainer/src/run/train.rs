@@ -1,12 +1,12 @@
 //! A training step, phase by phase. Each phase drops the tensors that are not needed after it.
 //!
-//! | phase     | alive at its end, besides parameters and momentum                 |
+//! | phase     | alive at its end, besides parameters and the optimizer's state    |
 //! |-----------|-------------------------------------------------------------------|
 //! | data      | images, labels                                                    |
 //! | forward   | + maps saved for backward, logits                                 |
 //! | loss      | - logits, + log-probabilities, loss: snapshot "end of forward"    |
 //! | backward  | - all maps, - loss, + gradients: snapshot "end of backward"       |
-//! | optimizer | - gradients (momentum is there from the first step on): snapshot "end of step" |
+//! | optimizer | - gradients (the state is there from the first step on): snapshot "end of step" |
 //!
 //! Gradients are freed at the end of the optimizer phase: `zero_grad` of libtorch's C++ optimizers sets them to none
 //! unless told otherwise. So they live from the backward pass to the optimizer, and never during a forward pass. (tch's
@@ -21,30 +21,38 @@ use super::error::During;
 use super::recording::Recording;
 use super::step::Step;
 use crate::data::Batches;
+use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
-use crate::model::{Forward, Network};
-use crate::settings::Sgd;
+use crate::optimizer::{Optimizer, OptimizerName};
 
 /// Labels of this value are ignored: PyTorch's default. Our data has no such label.
 const IGNORED_LABEL: i64 = -100;
 
-/// A network under stochastic gradient descent.
+/// A network and what updates its parameters.
 pub(super) struct Training {
     network: Network,
-    forward: Forward,
     optimizer: COptimizer,
 }
 
 impl Training {
     /// The optimizer over all trainable variables. `COptimizer`, because tch's own wrapper panics on an error.
-    pub(super) fn new(network: Network, forward: Forward, sgd: Sgd) -> Result<Training> {
+    pub(super) fn new(network: Network, optimizer: Optimizer) -> Result<Training> {
         let what = "making the optimizer";
-        let config = nn::Sgd { momentum: sgd.momentum, ..nn::Sgd::default() };
-        let mut optimizer = config.build_copt(sgd.lr).during(what)?;
+        let lr = optimizer.lr();
+        let built = match optimizer.name {
+            OptimizerName::Sgd => {
+                let momentum = optimizer.momentum().unwrap_or(0.0);
+                nn::Sgd { momentum, ..nn::Sgd::default() }.build_copt(lr)
+            }
+            OptimizerName::Adam => nn::Adam::default().build_copt(lr),
+            OptimizerName::AdamW => nn::AdamW::default().build_copt(lr),
+            OptimizerName::RmsProp => nn::RmsProp::default().build_copt(lr),
+        };
+        let mut optimizer = built.during(what)?;
         for variable in network.store().trainable_variables() {
             optimizer.add_parameters(&variable, 0).during(what)?;
         }
-        Ok(Training { network, forward, optimizer })
+        Ok(Training { network, optimizer })
     }
 }
 
@@ -56,7 +64,7 @@ impl Step for Training {
         };
         let logits = {
             let _phase = phase!("forward");
-            (self.forward)(&mut self.network, &batch.images, true).during("the forward pass")?
+            self.network.forward(&batch.images, true).during("the forward pass")?
         };
         let loss = {
             let _phase = phase!("loss");
@@ -76,10 +84,6 @@ impl Step for Training {
         }
         recording.snapshot("end of step");
         Ok(Some(value))
-    }
-
-    fn network(&self) -> &Network {
-        &self.network
     }
 }
 

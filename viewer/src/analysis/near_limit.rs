@@ -1,7 +1,8 @@
-//! What happened after a run came near a limit: which layer went on growing until the end of what was recorded.
+//! What happened when a run came near a limit: which layer grew until the end of what was recorded.
 use alloc_timeline::{Dimension, NONE, Timeline};
 
-/// The layer that grew most from the last time the run came near a limit until its last sample.
+/// The layer that grew most from the last time the run came near a limit until its last sample. When the run was killed
+/// before another sample was taken, nothing grew from then on; then the time before counts, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrewAfter {
     /// The layer, or the phase where no layer has a name.
@@ -16,7 +17,11 @@ pub struct GrewAfter {
 
 /// See [`GrewAfter`]; `None` when the run came near no limit, or nothing grew afterwards.
 pub fn grew_after_near_limit(timeline: &Timeline) -> Option<GrewAfter> {
-    let near_ns = timeline.near_limits.last()?.time_ns;
+    timeline.near_limits.iter().rev().find_map(|near| grew_after(timeline, near.time_ns))
+}
+
+/// What grew most from the time `near_ns` on.
+fn grew_after(timeline: &Timeline, near_ns: u64) -> Option<GrewAfter> {
     let series = &timeline.series;
     // The last sample before the limit came near: what grew meanwhile has grown towards the limit.
     let from = series.time_ns.partition_point(|&time| time <= near_ns).checked_sub(1)?;
@@ -54,6 +59,15 @@ mod tests {
         assert_eq!(grew_after_near_limit(&found), Some(expected));
         let shrinks = timeline(&[("fc", [9, 9, 9, 3])]);
         assert_eq!(grew_after_near_limit(&shrinks), None);
+    }
+
+    /// The kernel killed the run while the recorder was busy with what it writes near a limit: no sample came after it.
+    #[test]
+    fn a_run_that_ends_near_its_limit_grew_before() {
+        let mut killed = timeline(&[("fc", [0, 90, 95, 99]), ("conv1", [0, 10, 30, 70])]);
+        killed.near_limits.push(NearLimit { time_ns: 31, ..NearLimit::default() });
+        let expected = GrewAfter { name: "conv1".into(), dimension: Dimension::Layer, bytes: 60, until_ns: 30 };
+        assert_eq!(grew_after_near_limit(&killed), Some(expected));
     }
 
     #[test]

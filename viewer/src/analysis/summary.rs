@@ -5,7 +5,10 @@ use alloc_timeline::{DevicePrediction, Dimension, Ending, HighWater, NearLimit, 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::analysis::devices::{DeviceFigures, devices, no_device};
 use crate::analysis::owners::{OwnerBytes, owners};
+use crate::analysis::unread::{UnreadFigures, unread_figures};
+use crate::analysis::usage::{Power, power};
 use crate::model::Run;
 
 /// Number of owners alive at exit that are listed.
@@ -34,9 +37,18 @@ pub struct Summary {
     /// When the run came near what it may have. Left out where it never did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near_limits: Vec<NearLimit>,
+    /// The memory of each device that the run used.
+    pub devices: Vec<DeviceFigures>,
+    /// Why there is no figure of any device. Left out where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices_unavailable: Option<String>,
     /// What the tensors would have taken on a device. Left out where there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_predictions: Vec<DevicePrediction>,
+    /// What of the peak nobody read again; null where nobody told what operators read.
+    pub unread: Option<UnreadFigures>,
+    /// What the run used of the processors and of energy.
+    pub power: Power,
     /// All figures from outside the tracker, including those that are missing.
     pub lanes: Vec<OutsideFigure>,
     /// What the tracker cost, and what it could not record.
@@ -179,7 +191,11 @@ pub fn summarise(run: &Run) -> Summary {
             .map(|line| ReconcileLine { name: line.name.clone(), bytes: line.bytes })
             .collect(),
         near_limits: timeline.near_limits.clone(),
+        devices: devices(run),
+        devices_unavailable: no_device(run),
         device_predictions: timeline.device_predictions.clone(),
+        unread: unread_figures(timeline),
+        power: power(timeline),
         lanes: timeline.lanes.clone(),
         tracker: TrackerFigures {
             overhead_bytes: timeline.tracker.overhead_bytes,

@@ -87,3 +87,43 @@ pub fn releases(unread: &[UnreadStorages]) -> Vec<Release> {
     releases.sort_by_key(|release| std::cmp::Reverse(release.sums.usable_bytes));
     releases
 }
+
+/// What of the peak nobody read again, in sums. The field names never change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadFigures {
+    /// The live bytes of the peak: the sum of the next four.
+    pub live_bytes: u64,
+    /// Storages that were read at or after the peak.
+    pub read_later: Sums,
+    /// Storages that the operator that made them freed itself.
+    pub workspace: Sums,
+    /// Storages that nobody read any more.
+    pub unread: Sums,
+    /// All other blocks: of these nobody tells who reads them.
+    pub unknown_bytes: u64,
+    /// How high the live bytes would have been, had each storage been freed at its last read.
+    pub prompt_peak_bytes: u64,
+    /// When that would have been.
+    pub prompt_peak_ns: u64,
+    /// Who freed what nobody had read again, the largest first.
+    pub releases: Vec<Release>,
+    /// The storages with one history that were the most bytes.
+    pub largest: Option<UnreadStorages>,
+}
+
+/// The sums; `None` where nobody told what operators read.
+pub fn unread_figures(timeline: &Timeline) -> Option<UnreadFigures> {
+    let recorded = timeline.unread.as_ref()?;
+    let storages = unread(timeline);
+    Some(UnreadFigures {
+        live_bytes: recorded.live_bytes,
+        read_later: recorded.read_later,
+        workspace: recorded.workspace,
+        unread: recorded.unread,
+        unknown_bytes: recorded.unknown_bytes,
+        prompt_peak_bytes: recorded.prompt_peak_bytes,
+        prompt_peak_ns: recorded.prompt_peak_ns,
+        releases: releases(&storages),
+        largest: storages.into_iter().max_by_key(|storages| storages.sums.usable_bytes),
+    })
+}

@@ -1,7 +1,7 @@
 //! Time, processor time and energy by phase, layer and operator, and how wrong sampling would have been.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Category, Dimension, Energy, Timeline, Utilisation};
+use alloc_timeline::{Category, Dimension, Energy, EnergyMeter, ProcessUsage, Timeline, Utilisation};
 use serde::Serialize;
 
 use crate::model::scope_of;
@@ -22,6 +22,21 @@ pub struct Usage {
     pub sampled_ns: u64,
     /// Microjoules by each of the energy's meters.
     pub by_meter_uj: Vec<u64>,
+}
+
+/// What a run used, for the summary. The field names never change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Power {
+    /// The process as a whole; null where the kernel does not tell.
+    pub process: Option<ProcessUsage>,
+    /// What each sensor measured. Empty where there is none.
+    pub meters: Vec<EnergyMeter>,
+    /// What each phase used, the longest active first. Empty where the run was not asked for times.
+    pub by_phase: Vec<Usage>,
+    /// What each layer used, likewise.
+    pub by_layer: Vec<Usage>,
+    /// A sentence for each figure that there is not.
+    pub unavailable: Vec<String>,
 }
 
 /// How far a profiler that samples would have been off, in the times of one dimension.
@@ -76,6 +91,34 @@ pub fn usage_by(timeline: &Timeline, dimension: Dimension) -> Vec<Usage> {
     let mut usages: Vec<Usage> = by_name.into_values().collect();
     usages.sort_by(|a, b| b.active_ns.cmp(&a.active_ns).then_with(|| a.name.cmp(&b.name)));
     usages
+}
+
+/// What a run used of the processors and of energy.
+pub fn power(timeline: &Timeline) -> Power {
+    let of_processors = timeline.utilisation.iter().flat_map(|utilisation| &utilisation.unavailable);
+    let of_energy = timeline.energy.iter().flat_map(|energy| &energy.unavailable);
+    Power {
+        process: timeline.utilisation.as_ref().and_then(|utilisation| utilisation.process),
+        meters: timeline.energy.as_ref().map(|energy| energy.meters.clone()).unwrap_or_default(),
+        by_phase: usage_by(timeline, Dimension::Phase),
+        by_layer: usage_by(timeline, Dimension::Layer),
+        unavailable: no_power(timeline)
+            .map(|why| format!("time and energy by scope: {why}"))
+            .into_iter()
+            .chain(of_processors.chain(of_energy).cloned())
+            .collect(),
+    }
+}
+
+/// Why there are no times and no energy by scope, and how to get them; `None` where there are.
+pub fn no_power(timeline: &Timeline) -> Option<&'static str> {
+    match &timeline.utilisation {
+        None => Some("unavailable: this file is of a recorder that did not measure processors"),
+        Some(utilisation) if utilisation.scopes.is_empty() => {
+            Some("unavailable: no times were asked for; run it with ALLOC_TRACKER_TIMES=on")
+        }
+        Some(_) => None,
+    }
 }
 
 /// How far sampling would have been off. `None` when no times were measured.

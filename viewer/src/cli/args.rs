@@ -48,6 +48,8 @@ pub(super) enum Command {
     Power(TableArgs),
     /// Tell which calls allocated, where the program was run with ALLOC_TRACKER_STACKS
     Stacks(StacksArgs),
+    /// Put a snapshot of PyTorch's caching allocator beside the model that predicts what it reserves
+    DeviceSnapshot(SnapshotArgs),
     /// Write a timeline in the format of another tool
     Export(ExportArgs),
     /// Make a timeline from the log of a process that did not finish
@@ -57,7 +59,8 @@ pub(super) enum Command {
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArgs {
     /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it, NAME.stacks.svg where there are
-    /// stacks, and NAME.rss.svg, stacked up to the resident set, where the samples say what that consists of
+    /// stacks, NAME.rss.svg, stacked up to the resident set, where the samples say what that consists of, and NAME.lanes.svg,
+    /// how busy processors, GPUs and power sensors were on the same clock
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     /// Write the pictures into this folder (made when it is not there)
@@ -257,6 +260,15 @@ pub(super) enum ExportFormat {
     Folded,
     Csv,
     Massif,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SnapshotArgs {
+    /// What torch.cuda.memory._dump_snapshot(FILE) has written
+    pub(super) file: PathBuf,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -55,7 +55,7 @@ pub(super) fn run_diff(args: &DiffArgs) -> Result<Outcome> {
 fn answer(runs: &[Run], json: bool, only_changed: bool, top: usize) -> Result<Outcome> {
     let comparison = compare(runs);
     if !json {
-        return Ok(Outcome::Fine(compare_text(&comparison, only_changed, top)));
+        return Ok(Outcome::Fine(compare_text(&comparison, only_changed, top, output::terminal())));
     }
     let file = |run: &Run| ComparedFile {
         file: run.path.display().to_string(),

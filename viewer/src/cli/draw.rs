@@ -8,15 +8,18 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::load::load_all;
 use crate::model::Run;
-use crate::view::{chart, flamegraph, growth_paragraph, rss_svg, stacks_flamegraph, timeline_svg, top_table};
+use crate::view::{
+    chart, fitted, flamegraph, growth_paragraph, lanes_svg, rss_svg, stacks_flamegraph, timeline_svg, top_table,
+};
 
 /// The paths of the pictures of one run. The third picture is drawn only where there are stacks, the fourth only where the
-/// samples have coarse books.
+/// samples have coarse books, the fifth only where they say how busy the machine was.
 struct Pictures {
     timeline: PathBuf,
     flame: PathBuf,
     stacks: PathBuf,
     rss: PathBuf,
+    lanes: PathBuf,
 }
 
 impl Pictures {
@@ -27,6 +30,7 @@ impl Pictures {
             flame: path("flame.svg"),
             stacks: path("stacks.svg"),
             rss: path("rss.svg"),
+            lanes: path("lanes.svg"),
         }
     }
 }
@@ -47,7 +51,7 @@ fn refuse_to_overwrite(runs: &[Run], folder: Option<&Path>) -> Result<()> {
     let mut planned: Vec<(PathBuf, &Path)> = Vec::new();
     for run in runs {
         let pictures = Pictures::new(run, folder);
-        for picture in [pictures.timeline, pictures.flame, pictures.stacks, pictures.rss] {
+        for picture in [pictures.timeline, pictures.flame, pictures.stacks, pictures.rss, pictures.lanes] {
             if let Some((_, other)) = planned.iter().find(|(path, _)| *path == picture) {
                 let (other, this) = (other.display(), run.path.display());
                 bail!(
@@ -71,7 +75,7 @@ fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
     let mut text = chart(run, dimension, terminal);
     text.push('\n');
     text.push_str(&top_table(run, args.top, terminal));
-    text.push_str(&growth_paragraph(run));
+    text.push_str(&fitted(&growth_paragraph(run), terminal.width));
     let mut written = vec![&pictures.timeline, &pictures.flame];
     if let Some(picture) = stacks_flamegraph(run)? {
         output::write(&pictures.stacks, &picture, inputs)?;
@@ -80,6 +84,10 @@ fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
     if let Some(picture) = rss_svg(run, dimension) {
         output::write(&pictures.rss, &picture, inputs)?;
         written.push(&pictures.rss);
+    }
+    if let Some(picture) = lanes_svg(run) {
+        output::write(&pictures.lanes, &picture, inputs)?;
+        written.push(&pictures.lanes);
     }
     written.into_iter().for_each(|path| text.push_str(&format!("wrote {}\n", path.display())));
     Ok(text)

@@ -43,7 +43,7 @@ pub(super) fn owners(args: &TableArgs) -> Result<Outcome> {
             "flows": recorded.map(|recorded| &recorded.flows),
         })
     };
-    answer(args.json, json, || view::owners_text(&run, args.top))
+    answer(args.json, json, || view::owners_text(&run, args.top, output::terminal()))
 }
 
 /// `viewer growth FILE [--top N] [--json]`.
@@ -55,7 +55,7 @@ pub(super) fn growth(args: &TableArgs) -> Result<Outcome> {
             "stacks": analysis::growing_sites(&run.timeline),
         })
     };
-    answer(args.json, json, || view::growth_text(&run, args.top))
+    answer(args.json, json, || view::growth_text(&run, args.top, output::terminal()))
 }
 
 /// `viewer leaks FILE [--top N] [--json]`.
@@ -69,7 +69,7 @@ pub(super) fn leaks(args: &TableArgs) -> Result<Outcome> {
             "owners": analysis::leaks(&run.timeline),
         })
     };
-    answer(args.json, json, || view::leaks_text(&run, args.top))
+    answer(args.json, json, || view::leaks_text(&run, args.top, output::terminal()))
 }
 
 /// `viewer unread FILE [--top N] [--json]`.
@@ -90,7 +90,7 @@ pub(super) fn unread(args: &TableArgs) -> Result<Outcome> {
             "storages": storages,
         })
     };
-    answer(args.json, json, || view::unread_text(&run, args.top))
+    answer(args.json, json, || view::unread_text(&run, args.top, output::terminal()))
 }
 
 /// `viewer lifetimes FILE [--json]`.
@@ -104,7 +104,7 @@ pub(super) fn lifetimes(args: &FileArgs) -> Result<Outcome> {
             "by_category": recorded.map(|recorded| &recorded.histograms),
         })
     };
-    answer(args.json, json, || view::lifetimes_text(&run))
+    answer(args.json, json, || view::lifetimes_text(&run, output::terminal()))
 }
 
 /// `viewer power FILE [--top N] [--json]`.
@@ -121,7 +121,7 @@ pub(super) fn power(args: &TableArgs) -> Result<Outcome> {
         out.insert("sampling".to_owned(), json!(sampling));
         out
     };
-    answer(args.json, json, || view::power_text(&run, args.top))
+    answer(args.json, json, || view::power_text(&run, args.top, output::terminal()))
 }
 
 /// `viewer stacks FILE [--of WHAT] [--top N] [--json | --folded]`.
@@ -142,7 +142,7 @@ pub(super) fn stacks(args: &StacksArgs) -> Result<Outcome> {
             "others": stacks.map(|stacks| stacks.others),
         })
     };
-    answer(args.json, json, || view::stacks_text(&run, measure, args.top))
+    answer(args.json, json, || view::stacks_text(&run, measure, args.top, output::terminal()))
 }
 
 /// Only the form that was asked for is computed.

@@ -8,6 +8,7 @@ mod output;
 
 mod check;
 mod compare;
+mod device_snapshot;
 mod draw;
 mod export;
 mod inspect;
@@ -61,6 +62,7 @@ fn run(args: Args) -> Result<Outcome> {
         Some(Command::Lifetimes(args)) => inspect::lifetimes(&args),
         Some(Command::Power(args)) => inspect::power(&args),
         Some(Command::Stacks(args)) => inspect::stacks(&args),
+        Some(Command::DeviceSnapshot(args)) => device_snapshot::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Recover(args)) => recover::run(&args),
     }

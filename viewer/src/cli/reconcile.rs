@@ -1,9 +1,9 @@
 //! `viewer reconcile FILE [--at peak|TIME|MARK] [--svg OUT] [--json]`: the account of the resident set at one instant.
-use alloc_timeline::{BeyondLine, Book, BookLine, OutsideFigure};
+use alloc_timeline::{BeyondLine, Book, BookLine, DevicePrediction, OutsideFigure};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use crate::analysis::{ChosenBook, book_at};
+use crate::analysis::{ChosenBook, DeviceFigures, book_at, devices, no_device};
 use crate::cli::args::ReconcileArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
@@ -24,6 +24,13 @@ struct ReconcileJson<'a> {
     lines: &'a [BookLine],
     beyond: &'a [BeyondLine],
     rss_over_live: Option<RssExplained>,
+    /// The memory of each device, whatever was asked for.
+    devices: Vec<DeviceFigures>,
+    /// Why there is none. Left out where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices_unavailable: Option<String>,
+    /// What the tensors would have taken on a device.
+    device_predictions: &'a [DevicePrediction],
     /// The fine book of the peak, whatever was asked for.
     book: Option<&'a Book>,
     lanes: &'a [OutsideFigure],
@@ -66,6 +73,9 @@ fn as_json<'a>(run: &'a Run, at: &'a str, chosen: Option<&'a ChosenBook<'_>>) ->
         lines: book.map_or(&[], |book| &book.lines),
         beyond: book.map_or(&[], |book| &book.beyond),
         rss_over_live: book.and_then(|book| rss_explained(book, timeline)),
+        devices: devices(run),
+        devices_unavailable: no_device(run),
+        device_predictions: &timeline.device_predictions,
         book: timeline.book.as_ref(),
         lanes: &timeline.lanes,
         peak: PeakJson { time_ns: timeline.peak.time_ns, live_bytes: timeline.peak.live_bytes },

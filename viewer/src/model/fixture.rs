@@ -1,7 +1,7 @@
 //! A run small enough to check by hand, for the unit tests.
 use alloc_timeline::{
-    Assembler, BeyondLine, Book, BookLine, BookPart, Category, Dimension, Ending, FORMAT_VERSION, HighWater,
-    OutsideFigure, Record, Row, Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
+    Assembler, BeyondLine, Book, BookLine, BookPart, Category, DeviceMemory, Dimension, Ending, FORMAT_VERSION,
+    HighWater, OutsideFigure, Record, Row, Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -204,4 +204,36 @@ pub(crate) fn fine_book() -> Book {
     };
     book.lines[8].parts = vec![part("worker 12", 50), part("[stack]", 120), part("worker 13", 30)];
     book
+}
+
+/// The same run as one that used a device of which everything was measured, and another of which nothing was. At the peak
+/// of the first one, conv1 has 8,192 bytes and layer1.0.bn1 has 4,096; they asked for 288 less.
+pub(crate) fn with_device(mut timeline: Timeline) -> Timeline {
+    let line = |name: &str, bytes, total| BeyondLine { name: name.into(), bytes, total, source: "the driver".into() };
+    let rows = vec![row(2, Category::Activation, 8192), row(3, Category::Activation, 4096)];
+    timeline.devices = vec![
+        DeviceMemory {
+            device: "cuda:0".into(),
+            product: "a GPU".into(),
+            allocations: Some(3),
+            frees: Some(1),
+            reserved_bytes: Some(2 << 20),
+            peak: Some(snapshot(3_000_000, rows)),
+            book_ns: Some(3_100_000),
+            book: vec![
+                line("requested", Some(12_000), true),
+                line("rounding", Some(288), false),
+                line("allocated", Some(12_288), true),
+                line("cached", Some((2 << 20) - 12_288), false),
+                line("reserved", Some(2 << 20), true),
+                line("context and libraries", Some(300 << 20), false),
+                line("NVML process", Some(302 << 20), true),
+                BeyondLine { source: "unavailable: not told".into(), ..line("other processes", None, false) },
+                line("device used", Some(410 << 20), true),
+            ],
+            source: "events of the caching allocator".into(),
+        },
+        DeviceMemory { device: "cuda:1".into(), source: "unavailable: a reason".into(), ..DeviceMemory::default() },
+    ];
+    timeline
 }

@@ -1,6 +1,7 @@
 //! The data that the rest of the viewer works with: a run and its names, and how numbers are written.
 mod book_lines;
 mod bytes;
+mod device_snapshot;
 mod scope;
 mod short;
 mod time;
@@ -12,6 +13,7 @@ pub(crate) mod fixture;
 
 pub use book_lines::{COARSE_ALLOCATOR, MemoryKind, UNEXPLAINED, kind_of, meaning_of};
 pub use bytes::{Unit, change, exact, exact_change, share, size};
+pub use device_snapshot::{DeviceSnapshot, PoolId, SnapshotBlock, SnapshotSegment, SnapshotSettings, TraceEntry};
 pub use run::{Run, name_of, text_of};
 pub use scope::{ScopeNames, scope_of};
 pub use short::shortened;

@@ -2,7 +2,7 @@
 //! to text.
 //!
 //! The files stand on floors here as well: `words`, `palette`, `scale` and `svg` serve all views; `folded` serves the
-//! flamegraphs; `flame`, `timeline` and `text` are views; the page in `report` consists of them.
+//! flamegraphs; `flame`, `timeline`, `lanes`, `waterfall` and `text` are views; the page in `report` consists of them.
 // Each group uses only the groups above it.
 mod ink;
 mod palette;
@@ -13,6 +13,7 @@ mod words;
 mod folded;
 
 mod flame;
+mod lanes;
 mod text;
 mod timeline;
 mod waterfall;
@@ -21,10 +22,11 @@ mod report;
 
 pub use flame::{flamegraph, stacks_flamegraph};
 pub use folded::{FlameOrder, FlameOrderError, folded_peak, folded_stacks};
+pub use lanes::lanes_svg;
 pub use report::report;
 pub use text::{
-    Terminal, chart, compare_text, growth_text, leaks_text, lifetimes_text, owners_text, power_text, reconcile_text,
-    stacks_text, summary_text, top_table, unread_text,
+    Terminal, chart, compare_text, device_snapshot_text, fitted, growth_text, leaks_text, lifetimes_text, owners_text,
+    power_text, reconcile_text, stacks_text, summary_text, top_table, unread_text,
 };
 pub use timeline::{rss_svg, timeline_svg};
 pub use waterfall::waterfall_svg;

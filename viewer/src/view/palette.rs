@@ -56,7 +56,12 @@ pub(super) fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
         Dimension::Phase => phase(name),
         Dimension::Layer | Dimension::Op => None,
     };
-    own.unwrap_or(RANKED[rank % RANKED.len()])
+    own.unwrap_or(ranked(rank))
+}
+
+/// The colour of what has no colour of its own, by its rank.
+pub(super) fn ranked(rank: usize) -> Rgb {
+    RANKED[rank % RANKED.len()]
 }
 
 /// The colour of a line of a book. In the stack of the resident set these lie on the bands of live bytes, whose colours are

@@ -30,6 +30,15 @@ pub enum Reading {
         /// The same in CPU time, as a check on a busy machine.
         cpu: Compared,
     },
+    /// A share of one core in percent, by two instruments, and how long each run was.
+    Share {
+        /// The probes alone, by their own stopwatches.
+        probes: Vec<f64>,
+        /// All that the threads do which read them, by the kernel; NaN where it does not tell.
+        threads: Vec<f64>,
+        /// The runs, in seconds.
+        seconds: Vec<f64>,
+    },
     /// A number that is read once, and where it comes from.
     Number(f64, String),
     /// Nothing was measured, for this reason.
@@ -41,13 +50,22 @@ impl Measurement {
     pub fn value(&self) -> Option<f64> {
         match &self.reading {
             Reading::Ratio { wall, .. } => Some(wall.ratio()),
+            Reading::Share { probes, .. } => Some(median(probes)),
             Reading::Number(value, _) => Some(*value),
             Reading::Skipped(_) => None,
         }
     }
 
-    /// `ok`, `over`, or nothing where there is no limit or no number.
+    /// `ok`, `over`, or nothing where there is no limit or no number. Of a share, whether all runs kept the limit (`met`),
+    /// none did (`not met`), or some did (`not known`).
     pub fn verdict(&self) -> &'static str {
+        if let (Reading::Share { probes, .. }, Some(limit)) = (&self.reading, self.limit) {
+            return match range(probes) {
+                (_, high) if high <= limit => "met",
+                (low, _) if low > limit => "not met",
+                _ => "not known",
+            };
+        }
         match (self.value(), self.limit) {
             (Some(value), Some(limit)) if value > limit => "over",
             (Some(_), Some(_)) => "ok",
@@ -64,6 +82,18 @@ impl Measurement {
                 let (a, b) = (time(median(&wall.a)), time(median(&wall.b)));
                 let (rounds, cpu) = (wall.a.len(), cpu.ratio());
                 format!("{a} / {b}; {low:.3} to {high:.3} in {rounds} rounds{noisy}; in CPU time {cpu:.3}")
+            }
+            Reading::Share { probes, threads, seconds } => {
+                let ((low, high), (least, most)) = (range(probes), range(seconds));
+                let (all, runs) = (median(threads), probes.len());
+                let check = if all.is_nan() {
+                    "the kernel does not tell what the threads take".to_owned()
+                } else {
+                    let wrong =
+                        if all < median(probes) { ": less than the probes, so one of them is wrong" } else { "" };
+                    format!("the tracker's threads in all, by the kernel: {all:.3}{wrong}")
+                };
+                format!("{low:.3} to {high:.3} in {runs} runs of {least:.0} to {most:.0} s; {check}")
             }
             Reading::Number(_, detail) | Reading::Skipped(detail) => detail.clone(),
         }
@@ -83,6 +113,13 @@ impl Measurement {
                     "cpu_time_ratio": cpu.ratio(),
                     "a_ns": wall.a,
                     "b_ns": wall.b,
+                })
+            }
+            Reading::Share { probes, threads, seconds } => {
+                let (low, high) = range(probes);
+                json!({
+                    "runs": probes.len(), "low": low, "high": high, "probes_percent": probes,
+                    "threads_percent": threads, "seconds": seconds,
                 })
             }
             Reading::Number(_, detail) => json!({ "runs": 1, "detail": detail }),
@@ -131,6 +168,20 @@ mod tests {
         let noisy = measurement(ratio(&[10.0, 15.0, 20.0, 25.0, 30.0], &[10.0; 5]));
         assert_eq!(noisy.detail(), "20.0 ns / 10.0 ns; 1.000 to 3.000 in 5 rounds, noisy; in CPU time 2.000");
         assert_eq!(noisy.verdict(), "over");
+    }
+
+    #[test]
+    fn a_share_is_judged_by_all_of_its_runs() {
+        let share = |probes: [f64; 3]| Measurement {
+            limit: Some(1.0),
+            ..measurement(Reading::Share { probes: probes.into(), threads: vec![1.5; 3], seconds: vec![5.0, 5.2, 6.4] })
+        };
+        let verdicts = [[0.5, 0.9, 1.0], [0.5, 0.6, 1.1], [1.1, 1.2, 1.3]].map(|probes| share(probes).verdict());
+        assert_eq!(verdicts, ["met", "not known", "not met"]);
+        let detail = "0.500 to 0.900 in 3 runs of 5 to 6 s; the tracker's threads in all, by the kernel: 1.500";
+        assert_eq!(share([0.5, 0.9, 0.7]).detail(), detail);
+        assert_eq!(share([0.5, 0.9, 0.7]).value(), Some(0.7));
+        assert!(share([1.6; 3]).detail().ends_with("less than the probes, so one of them is wrong"));
     }
 
     #[test]

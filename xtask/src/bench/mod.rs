@@ -13,6 +13,7 @@ mod churn;
 mod footprint;
 mod instructions;
 mod peers;
+mod probes;
 mod train_step;
 
 mod report;
@@ -57,6 +58,8 @@ enum Part {
     Instructions,
     /// A training step of ResNet-18, and the tracker's memory on that run
     Train,
+    /// The probes' share of a core while a session records
+    Probes,
     /// The tracker's memory for blocks and threads
     Footprint,
 }
@@ -64,7 +67,7 @@ enum Part {
 /// The command.
 pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let parts = if args.only.is_empty() { Part::value_variants() } else { &args.only };
-    if parts.contains(&Part::Train) {
+    if parts.contains(&Part::Train) || parts.contains(&Part::Probes) {
         libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     }
     let workloads = programs::build(workspace, &["-p", "tests", "--bins"])?;
@@ -76,6 +79,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             Part::Json => vec![churn::json(&bench)?],
             Part::Instructions => instructions::measure(&bench)?,
             Part::Train => train_step::measure(&bench)?,
+            Part::Probes => probes::measure(&bench)?,
             Part::Footprint => footprint::measure(&bench)?,
         });
     }

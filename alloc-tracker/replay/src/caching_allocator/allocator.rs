@@ -1,12 +1,32 @@
 //! The allocator itself: which free block serves a request, and when a new segment is made.
 use std::fmt;
 
-use super::segments::{Pool, Segments};
+use super::segments::{Block, Pool, Segment, Segments};
 use super::settings::{MIN_BLOCK, SMALL_REQUEST, SMALL_SEGMENT, Settings};
 
 /// A block that the model has handed out: its address in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceBlock(u64);
+
+impl DeviceBlock {
+    /// Where the block begins; the model's own address, unless its segment has that of a real one.
+    pub fn address(self) -> u64 {
+        self.0
+    }
+}
+
+/// One segment of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSegment {
+    /// Where it begins; the model's own address, unless it was told a real one.
+    pub address: u64,
+    /// Whether it serves requests of up to 1 MiB.
+    pub is_small: bool,
+    /// Its size.
+    pub bytes: u64,
+    /// The bytes of its blocks that are handed out.
+    pub allocated_bytes: u64,
+}
 
 /// How much memory is in use, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +72,8 @@ pub struct CachingAllocator {
     /// All figures when the most bytes were allocated; of equal peaks the latest.
     at_peak: DeviceFigures,
     most_segments: usize,
+    /// Where the next segment is to begin.
+    next_segment: Option<u64>,
 }
 
 impl CachingAllocator {
@@ -62,8 +84,53 @@ impl CachingAllocator {
 
     /// The same on a device of `capacity` bytes.
     pub fn with_capacity(settings: Settings, capacity: u64) -> Self {
-        let (segments, now, most, at_peak, most_segments) = Default::default();
-        CachingAllocator { settings, capacity, segments, now, most, at_peak, most_segments }
+        let (segments, now, most, at_peak, most_segments, next_segment) = Default::default();
+        CachingAllocator { settings, capacity, segments, now, most, at_peak, most_segments, next_segment }
+    }
+
+    /// Takes over a real segment of `bytes` at `address`, all of it free. Its blocks follow by [`adopt`](Self::adopt).
+    pub fn adopt_segment(&mut self, address: u64, is_small: bool, bytes: u64) {
+        if self.segments.has(address) || bytes == 0 {
+            return;
+        }
+        self.segments.add(if is_small { Pool::Small } else { Pool::Large }, bytes, Some(address));
+        self.now.reserved_bytes += bytes;
+        self.note_peaks();
+    }
+
+    /// Takes over a real block of `bytes` at `address` that is handed out; `None` when no adopted segment has room there.
+    pub fn adopt(&mut self, address: u64, bytes: u64, requested: u64) -> Option<DeviceBlock> {
+        let carved = bytes > 0 && self.segments.carve(address, bytes, requested);
+        carved.then(|| {
+            self.now.allocated_bytes += bytes;
+            self.now.requested_bytes += requested;
+            self.note_peaks();
+            DeviceBlock(address)
+        })
+    }
+
+    /// Where a segment is to begin if the next request makes one. Free blocks of one size serve in the order of their
+    /// addresses, so a comparison with a real allocator needs its addresses.
+    pub fn next_segment_at(&mut self, address: Option<u64>) {
+        self.next_segment = address;
+    }
+
+    /// Gives the segment at `address` back to the device, if all of it is free. Whether it was.
+    pub fn release_segment(&mut self, address: u64) -> bool {
+        let bytes = self.segments.release_at(address);
+        self.now.reserved_bytes -= bytes;
+        bytes > 0
+    }
+
+    /// All segments of this moment, by address.
+    pub fn segments_now(&self) -> Vec<DeviceSegment> {
+        let figures = |(address, segment, blocks): (u64, Segment, Vec<Block>)| DeviceSegment {
+            address,
+            is_small: segment.pool == Pool::Small,
+            bytes: segment.bytes,
+            allocated_bytes: blocks.iter().filter(|block| !block.is_free).map(|block| block.bytes).sum(),
+        };
+        self.segments.all().map(figures).collect()
     }
 
     /// Hands out a block for `requested` bytes. As in PyTorch, a request of 0 bytes takes nothing.
@@ -161,7 +228,8 @@ impl CachingAllocator {
         }
         self.now.reserved_bytes += needed;
         let expandable = self.settings.expandable_segments;
-        Ok(if expandable { self.segments.grow(pool, needed) } else { self.segments.add(pool, needed) })
+        let at = self.next_segment.take().filter(|&address| !self.segments.has(address));
+        Ok(if expandable { self.segments.grow(pool, needed) } else { self.segments.add(pool, needed, at) })
     }
 
     /// How many bytes of the device a block of `bytes` needs when no free block serves.

@@ -16,7 +16,7 @@ mod segments;
 
 mod allocator;
 
-pub use allocator::{CachingAllocator, DeviceBlock, DeviceFigures, OutOfMemory};
+pub use allocator::{CachingAllocator, DeviceBlock, DeviceFigures, DeviceSegment, OutOfMemory};
 pub use settings::{Settings, SettingsError};
 
 #[cfg(test)]

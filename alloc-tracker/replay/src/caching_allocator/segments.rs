@@ -26,8 +26,10 @@ pub struct Segment {
     pub bytes: u64,
 }
 
-/// Between two segments the model leaves so much of the address space that each can grow.
+/// Between two segments the model leaves so much of the address space that each can grow ...
 const SPACING: u64 = 1 << 44;
+/// ... and the first of them lies behind all addresses that a device has, so that adopted ones are never in the way.
+const FIRST: u64 = 1 << 48;
 
 /// All segments, their blocks, and the free blocks of each pool by size. See the module's description.
 #[derive(Clone, Debug, Default)]
@@ -36,24 +38,47 @@ pub struct Segments {
     blocks: BTreeMap<u64, Block>,
     /// Sizes and addresses: the first that is large enough fits best.
     free: [BTreeSet<(u64, u64)>; 2],
-    /// How many segments were ever made.
+    /// How many segments were ever made at addresses of the model's own.
     made: u64,
 }
 
 impl Segments {
-    /// A new segment that is one free block. Returns its address.
-    pub fn add(&mut self, pool: Pool, bytes: u64) -> u64 {
-        self.made += 1;
-        let address = self.made * SPACING;
+    /// A new segment that is one free block, at `address` or, if that is `None`, where nothing else is. Returns its address.
+    pub fn add(&mut self, pool: Pool, bytes: u64, address: Option<u64>) -> u64 {
+        let address = address.unwrap_or_else(|| {
+            self.made += 1;
+            FIRST + self.made * SPACING
+        });
         self.segments.insert(address, Segment { pool, bytes });
         self.insert(address, Block { bytes, requested: 0, is_free: true, segment: address });
         address
     }
 
+    /// Hands out the part of the free block around `address` that begins there. Whether there was such a block.
+    pub fn carve(&mut self, address: u64, bytes: u64, requested: u64) -> bool {
+        let before = self.blocks.range(..=address).next_back().map(|(&start, &block)| (start, block));
+        let Some((start, block)) = before.filter(|(_, block)| block.is_free) else { return false };
+        if address.saturating_add(bytes) > start + block.bytes {
+            return false;
+        }
+        self.remove(start);
+        let (end, behind) = (address + bytes, start + block.bytes - (address + bytes));
+        self.insert(address, Block { bytes, requested, is_free: false, ..block });
+        for (start, bytes) in [(start, address - start), (end, behind)].into_iter().filter(|&(_, bytes)| bytes > 0) {
+            self.insert(start, Block { bytes, requested: 0, is_free: true, ..block });
+        }
+        true
+    }
+
+    /// Whether a segment begins at `address`.
+    pub fn has(&self, address: u64) -> bool {
+        self.segments.contains_key(&address)
+    }
+
     /// Lets the pool's latest segment grow at its end by `bytes`; the pool's first segment is made where there is none.
     /// Returns the free block at the end.
     pub fn grow(&mut self, pool: Pool, bytes: u64) -> u64 {
-        let Some(start) = self.latest(pool) else { return self.add(pool, bytes) };
+        let Some(start) = self.latest(pool) else { return self.add(pool, bytes, None) };
         let Some(segment) = self.segments.get_mut(&start) else { return start };
         let end = start + segment.bytes;
         segment.bytes += bytes;
@@ -63,7 +88,8 @@ impl Segments {
 
     /// The bytes of the free block at the end of the pool's latest segment.
     pub fn free_at_end(&self, pool: Pool) -> u64 {
-        let last = self.latest(pool).and_then(|start| self.blocks.range(start..start + SPACING).next_back());
+        let latest = self.latest(pool).zip(self.latest(pool).and_then(|start| self.segments.get(&start)));
+        let last = latest.and_then(|(start, segment)| self.blocks.range(start..start + segment.bytes).next_back());
         last.filter(|(_, block)| block.is_free).map_or(0, |(_, block)| block.bytes)
     }
 
@@ -109,15 +135,19 @@ impl Segments {
 
     /// Gives the segments of which all is free back to the device. Returns their bytes.
     pub fn release(&mut self) -> u64 {
-        let is_whole = |(start, segment): &(&u64, &Segment)| {
-            self.blocks.get(start).is_some_and(|block| block.is_free && block.bytes == segment.bytes)
-        };
-        let whole: Vec<(u64, u64)> = self.segments.iter().filter(is_whole).map(|(&s, one)| (s, one.bytes)).collect();
-        for &(start, _) in &whole {
-            self.segments.remove(&start);
-            self.remove(start);
+        let all: Vec<u64> = self.segments.keys().copied().collect();
+        all.into_iter().map(|start| self.release_at(start)).sum()
+    }
+
+    /// Gives the segment at `start` back to the device if all of it is free. Returns its bytes, or 0.
+    pub fn release_at(&mut self, start: u64) -> u64 {
+        let bytes = self.segments.get(&start).map(|segment| segment.bytes);
+        let whole = self.blocks.get(&start).filter(|block| block.is_free && Some(block.bytes) == bytes);
+        if whole.is_none() {
+            return 0;
         }
-        whole.iter().map(|&(_, bytes)| bytes).sum()
+        self.segments.remove(&start);
+        self.remove(start).map_or(0, |block| block.bytes)
     }
 
     /// How many segments there are.
@@ -155,10 +185,10 @@ impl Segments {
     }
 
     /// All segments with their addresses, and the blocks of each, in order.
-    #[cfg(test)]
-    pub fn all(&self) -> impl Iterator<Item = (Segment, Vec<Block>)> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = (u64, Segment, Vec<Block>)> + '_ {
         self.segments.iter().map(|(&start, &segment)| {
-            (segment, self.blocks.range(start..start + SPACING).map(|(_, &block)| block).collect())
+            let blocks = self.blocks.range(start..start + segment.bytes);
+            (start, segment, blocks.map(|(_, &block)| block).collect())
         })
     }
 }

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::segments::Pool;
-use super::{CachingAllocator, DeviceBlock, DeviceFigures, OutOfMemory, Settings};
+use super::{CachingAllocator, DeviceBlock, DeviceFigures, DeviceSegment, OutOfMemory, Settings};
 
 const MIB: u64 = 1 << 20;
 
@@ -156,6 +156,31 @@ fn a_full_device_gives_back_free_segments_before_it_fails() {
     assert_eq!(failed, Err(expected));
 }
 
+/// A segment of 20 MiB as a recording found it: 4 MiB free, 8 handed out, 8 free. 7 MiB fit behind the block; then the hole
+/// of 4 serves 3, whole, because 1 MiB is too little to be split off.
+#[test]
+fn a_recorded_state_can_be_taken_over() {
+    let (mut allocator, start) = (with(""), 0x7f00_0000_0000);
+    allocator.adopt_segment(start, false, 20 * MIB);
+    let block = allocator.adopt(start + 4 * MIB, 8 * MIB, 8 * MIB - 1).expect("room");
+    assert_eq!(allocator.now(), figures(8 * MIB - 1, 8 * MIB, 20 * MIB));
+    assert_eq!(allocator.adopt(start + 11 * MIB, 2 * MIB, MIB), None, "its first byte is handed out");
+    assert_eq!(allocator.adopt(start + 19 * MIB, 2 * MIB, MIB), None, "it ends behind the segment");
+    assert_eq!(take(&mut allocator, 7 * MIB).address(), start + 12 * MIB);
+    assert_eq!(take(&mut allocator, 3 * MIB).address(), start);
+    allocator.next_segment_at(Some(0x7e00_0000_0000));
+    let other = take(&mut allocator, 12 * MIB);
+    assert_eq!(other.address(), 0x7e00_0000_0000);
+    let segment = |address, bytes, allocated_bytes| DeviceSegment { address, is_small: false, bytes, allocated_bytes };
+    let expected = [segment(other.address(), 12 * MIB, 12 * MIB), segment(start, 20 * MIB, 20 * MIB)];
+    assert_eq!(allocator.segments_now(), expected);
+    allocator.free(block);
+    allocator.free(other);
+    assert!(!allocator.release_segment(start), "7 and 3 MiB of it are handed out");
+    assert!(allocator.release_segment(other.address()) && !allocator.release_segment(other.address()));
+    assert_eq!(allocator.now(), figures(10 * MIB, 12 * MIB, 20 * MIB));
+}
+
 #[test]
 fn sizes_round_to_divisions_of_powers_of_two() {
     let settings = Settings::parse("roundup_power2_divisions:4").expect("settings");
@@ -218,7 +243,7 @@ proptest! {
                 live.push(take(&mut allocator, bytes));
             }
             let mut sums = DeviceFigures::default();
-            for (segment, blocks) in allocator.segments().all() {
+            for (_, segment, blocks) in allocator.segments().all() {
                 prop_assert_eq!(blocks.iter().map(|block| block.bytes).sum::<u64>(), segment.bytes);
                 prop_assert!(!blocks.windows(2).any(|pair| pair[0].is_free && pair[1].is_free));
                 prop_assert!(segment.pool == Pool::Large || blocks.iter().all(|b| b.is_free || b.bytes <= MIB));

@@ -5,4 +5,5 @@ pub mod session_times;
 pub mod totals;
 
 pub mod analysis;
+pub mod devices;
 pub mod unread;

@@ -1,27 +1,32 @@
 //! Tables of owners: rows, snapshots, and the record of a step.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Row, Snapshot, Step, Sums};
+use alloc_timeline::{Category, Row, Snapshot, Step, Sums};
 
 use crate::accounts::{Account, Accounts};
 use crate::amount::{Amount, positive};
 use crate::high_water::{HighWaterMarks, Span};
+use crate::scope::ScopeId;
 use crate::steps::OpenStep;
 
-/// One row for each account with usable bytes; `amount` says how many it has. An account below zero (a thread has
-/// published what it freed, another one not yet what it allocated) has no row.
+/// One row for each account with usable bytes; `amount` says how many it has.
 fn rows(accounts: &Accounts, amount: impl Fn(&Account) -> Amount) -> Vec<Row> {
-    let row = |account: &Account| {
-        let held = amount(account);
+    rows_of(accounts.all().iter().map(|account| (account.scope, account.category, amount(account))))
+}
+
+/// One row for each owner with usable bytes. One below zero (a thread has published what it freed, another one not yet what
+/// it allocated) has no row.
+fn rows_of(owners: impl Iterator<Item = (ScopeId, Category, Amount)>) -> Vec<Row> {
+    let row = |(scope, category, held): (ScopeId, Category, Amount)| {
         (held.usable > 0).then(|| Row {
-            scope: account.scope.into(),
-            category: account.category,
+            scope: scope.into(),
+            category,
             usable_bytes: positive(held.usable),
             requested_bytes: positive(held.requested),
             blocks: positive(held.blocks),
         })
     };
-    let mut rows: Vec<Row> = accounts.all().iter().filter_map(row).collect();
+    let mut rows: Vec<Row> = owners.filter_map(row).collect();
     rows.sort_by_key(|row| (row.scope, row.category));
     rows
 }
@@ -29,7 +34,15 @@ fn rows(accounts: &Accounts, amount: impl Fn(&Account) -> Amount) -> Vec<Row> {
 /// A snapshot of what `amount` says of the accounts. The rows alone make its sums; what accounts below zero would take
 /// away is within the slack.
 pub fn snapshot(accounts: &Accounts, amount: impl Fn(&Account) -> Amount, time_ns: u64, slack_bytes: u64) -> Snapshot {
-    let rows = rows(accounts, amount);
+    snapshot_of(rows(accounts, amount), time_ns, slack_bytes)
+}
+
+/// A snapshot of what each of `owners` holds.
+pub fn snapshot_of_owners(owners: impl Iterator<Item = (ScopeId, Category, Amount)>, time_ns: u64) -> Snapshot {
+    snapshot_of(rows_of(owners), time_ns, 0)
+}
+
+fn snapshot_of(rows: Vec<Row>, time_ns: u64, slack_bytes: u64) -> Snapshot {
     Snapshot {
         time_ns,
         live_bytes: rows.iter().map(|row| row.usable_bytes).sum(),

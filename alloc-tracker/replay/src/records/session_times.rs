@@ -23,6 +23,9 @@ pub fn with_session_times(mut record: Record, start_ns: u64) -> Record {
             let times = unread.rows.iter_mut().flat_map(|row| [&mut row.read_ns, &mut row.freed_ns]);
             times.flatten().for_each(shift);
         }
+        Record::Devices(devices) => {
+            devices.iter_mut().filter_map(|device| device.peak.as_mut()).for_each(|peak| shift(&mut peak.time_ns));
+        }
         _ => {}
     }
     record

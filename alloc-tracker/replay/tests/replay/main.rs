@@ -2,6 +2,7 @@
 mod program;
 
 mod blocks;
+mod devices;
 mod ending;
 mod peaks;
 mod reads;

@@ -17,8 +17,7 @@ use super::reading::Readings;
 
 pub use files::Version;
 pub use group::{Group, Level};
-#[cfg(test)]
-pub use place::Place;
+pub use place::{Place, find_version};
 
 /// The control group of this process, opened once and read on ticks.
 #[derive(Debug)]
@@ -64,6 +63,9 @@ impl Cgroup {
         OutsideFigure { name: "cgroup".to_owned(), peak_bytes, at_peak_bytes: None, source }
     }
 }
+
+#[cfg(test)]
+mod captured_tests;
 
 #[cfg(test)]
 mod tests {

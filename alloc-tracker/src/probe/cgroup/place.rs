@@ -35,14 +35,33 @@ impl Place {
     }
 }
 
-/// The place that the texts of /proc/self/cgroup and /proc/self/mountinfo say.
+/// The place of the group that counts this process's memory, as the texts of /proc/self/cgroup and /proc/self/mountinfo
+/// say.
 ///
 /// # Errors
 /// The reason why the group has no folder here, as a part of a sentence.
 pub fn find(cgroups: &str, mounts: &str) -> Result<Place, String> {
-    let groups = ProcessCGroups::from_buf_read(cgroups.as_bytes())
-        .map_err(|_| "/proc/self/cgroup cannot be understood".to_owned())?;
-    let (version, group) = memory_group(&groups).ok_or("this process is in no control group that counts memory")?;
+    let groups = parsed(cgroups)?;
+    let memory = [Version::One, Version::Two].into_iter().find_map(|version| Some((version, group(&groups, version)?)));
+    let (version, group) = memory.ok_or("this process is in no control group that counts memory")?;
+    place(version, group, mounts)
+}
+
+/// The place of this process's group of one version, whether memory is counted there or with the other one.
+///
+/// # Errors
+/// The reason why the group has no folder here, as a part of a sentence.
+pub fn find_version(version: Version, cgroups: &str, mounts: &str) -> Result<Place, String> {
+    let groups = parsed(cgroups)?;
+    let group = group(&groups, version);
+    place(version, group.ok_or_else(|| format!("version {version} has no group for this process's memory"))?, mounts)
+}
+
+fn parsed(cgroups: &str) -> Result<ProcessCGroups, String> {
+    ProcessCGroups::from_buf_read(cgroups.as_bytes()).map_err(|_| "/proc/self/cgroup cannot be understood".to_owned())
+}
+
+fn place(version: Version, group: &ProcessCGroup, mounts: &str) -> Result<Place, String> {
     let mut reason = format!("the control groups of version {version} are not mounted");
     let mut best: Option<(usize, Place)> = None;
     for mount in mounts.lines().filter_map(|line| MountInfo::from_line(line).ok()).filter(|mount| has(mount, version)) {
@@ -57,7 +76,9 @@ pub fn find(cgroups: &str, mounts: &str) -> Result<Place, String> {
             continue;
         }
         let mount = PathBuf::from(mount_point);
-        let place = Place { version, folder: mount.join(below), mount };
+        // Joined with nothing, a path would end in a slash.
+        let folder = if below.as_os_str().is_empty() { mount.clone() } else { mount.join(below) };
+        let place = Place { version, folder, mount };
         // The mount with the shortest root shows the most ancestors.
         if best.as_ref().is_none_or(|(length, _)| root.len() < *length) {
             best = Some((root.len(), place));
@@ -66,11 +87,12 @@ pub fn find(cgroups: &str, mounts: &str) -> Result<Place, String> {
     best.map(|(_, place)| place).ok_or(reason)
 }
 
-/// The group that counts memory, and its version. The hierarchy of version 2 always has the number 0.
-fn memory_group(groups: &ProcessCGroups) -> Option<(Version, &ProcessCGroup)> {
-    let first = groups.0.iter().find(|group| group.controllers.iter().any(|controller| controller == "memory"));
-    let second = groups.0.iter().find(|group| group.hierarchy == 0);
-    first.map(|group| (Version::One, group)).or(second.map(|group| (Version::Two, group)))
+/// The group of version 1 that counts memory, or the one of version 2, whose hierarchy always has the number 0.
+fn group(groups: &ProcessCGroups, version: Version) -> Option<&ProcessCGroup> {
+    groups.0.iter().find(|group| match version {
+        Version::One => group.controllers.iter().any(|controller| controller == "memory"),
+        Version::Two => group.hierarchy == 0,
+    })
 }
 
 fn has(mount: &MountInfo, version: Version) -> bool {
@@ -106,7 +128,7 @@ mod tests {
     const V1: &str = include_str!("../../../../fixtures/cgroup/v1/proc_self_cgroup");
     const V1_MOUNTS: &str = include_str!("../../../../fixtures/cgroup/v1/proc_self_mountinfo");
 
-    fn place(version: Version, mount: &str, folder: &str) -> Result<Place, String> {
+    fn at(version: Version, mount: &str, folder: &str) -> Result<Place, String> {
         Ok(Place { version, mount: mount.into(), folder: folder.into() })
     }
 
@@ -121,19 +143,39 @@ mod tests {
         assert_eq!(lineage, expected.iter().map(Path::new).collect::<Vec<_>>());
     }
 
+    /// Who wants to make a group asks for each version.
+    #[test]
+    fn either_version_of_a_hybrid_machine() {
+        let groups = "4:memory:/jobs/17\n1:cpu:/\n0::/\n";
+        let mounts = "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
+                      35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
+                      41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+        let unified = "/sys/fs/cgroup/unified";
+        let memory = "/sys/fs/cgroup/memory";
+        assert_eq!(find_version(Version::Two, groups, mounts), at(Version::Two, unified, unified));
+        assert_eq!(
+            find_version(Version::One, groups, mounts),
+            at(Version::One, memory, "/sys/fs/cgroup/memory/jobs/17")
+        );
+        let absent = find_version(Version::One, "0::/\n", mounts);
+        assert_eq!(absent, Err("version 1 has no group for this process's memory".to_owned()));
+    }
+
     #[test]
     fn version_2_in_a_slice() {
         let mounts = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
         let found = find("0::/user.slice/user-1000.slice/a.scope\n", mounts);
         let folder = "/sys/fs/cgroup/user.slice/user-1000.slice/a.scope";
-        assert_eq!(found, place(Version::Two, "/sys/fs/cgroup", folder));
+        assert_eq!(found, at(Version::Two, "/sys/fs/cgroup", folder));
     }
 
     /// A container with a namespace of its own sees itself as the root.
     #[test]
     fn a_namespace_hides_the_path() {
         let mounts = "701 690 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n";
-        assert_eq!(find("0::/\n", mounts), place(Version::Two, "/sys/fs/cgroup", "/sys/fs/cgroup"));
+        assert_eq!(find("0::/\n", mounts), at(Version::Two, "/sys/fs/cgroup", "/sys/fs/cgroup"));
+        let found = find("0::/\n", mounts).expect("a place");
+        assert_eq!(found.folder.display().to_string(), "/sys/fs/cgroup", "as people write it");
         let reason = find("0::/../other\n", mounts).expect_err("outside");
         assert!(reason.contains("/../other is outside"), "{reason}");
     }
@@ -145,13 +187,13 @@ mod tests {
         let mounts = "36 31 0:33 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n\
                       37 31 0:34 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n";
         let mount = "/sys/fs/cgroup/memory";
-        assert_eq!(find(group, mounts), place(Version::One, mount, "/sys/fs/cgroup/memory/inner"));
+        assert_eq!(find(group, mounts), at(Version::One, mount, "/sys/fs/cgroup/memory/inner"));
         let reason = find("4:memory:/other\n", mounts).expect_err("not mounted");
         assert_eq!(reason, "the group /other is not below /docker/abc, which is all that is mounted here");
         // Of two mounts, the one that shows more ancestors.
         let both = format!("{mounts}90 1 0:33 / /host/my\\040groups rw - cgroup cgroup rw,memory\n");
         let folder = "/host/my groups/docker/abc/inner";
-        assert_eq!(find(group, &both), place(Version::One, "/host/my groups", folder));
+        assert_eq!(find(group, &both), at(Version::One, "/host/my groups", folder));
     }
 
     #[test]

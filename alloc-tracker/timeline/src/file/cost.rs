@@ -19,4 +19,7 @@ pub struct TrackerCost {
     pub overflowed_scopes: u64,
     /// What went wrong in the recording, in words, such as a full disk.
     pub losses: Vec<String>,
+    /// Nanoseconds of processor time that reading each probe took. Empty in files from before they were measured.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probes_ns: BTreeMap<String, u64>,
 }

@@ -5,7 +5,6 @@
 // Parts that need no other part.
 mod book;
 mod cost;
-mod device;
 mod energy;
 mod near_limit;
 mod peak;
@@ -15,12 +14,15 @@ mod snapshot;
 mod totals;
 mod utilisation;
 
+// Parts that have others in them.
+mod device;
+
 // The whole.
 mod timeline;
 
 pub use book::{BeyondLine, Book, BookLine, BookPart, MarkBook, OutsideFigure};
 pub use cost::TrackerCost;
-pub use device::DevicePrediction;
+pub use device::{DeviceMemory, DevicePrediction};
 pub use energy::{Energy, EnergyMeter, ScopeEnergy};
 pub use near_limit::{Growing, Holder, NearLimit};
 pub use peak::{HighWater, PeakRequested, Step};

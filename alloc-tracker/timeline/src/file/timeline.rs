@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::book::{Book, MarkBook, OutsideFigure};
 use super::cost::TrackerCost;
-use super::device::DevicePrediction;
+use super::device::{DeviceMemory, DevicePrediction};
 use super::energy::Energy;
 use super::near_limit::NearLimit;
 use super::peak::{HighWater, PeakRequested, Step};
@@ -87,6 +87,9 @@ pub struct Timeline {
     /// when there were no tensors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_predictions: Vec<DevicePrediction>,
+    /// The memory of each device that the run used, measured. Empty when it used none, and in files of older recorders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceMemory>,
     /// Sampled call stacks of allocations. Absent when the program was not run with stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,

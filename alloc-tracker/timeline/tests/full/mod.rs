@@ -1,17 +1,18 @@
 //! A timeline in which every field holds something.
 #![allow(dead_code)] // each test file uses a part of it
 
+mod device;
 mod power;
 pub mod versions;
 
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    Allocator, Analysis, Assembler, BeyondLine, Book, BookLine, BookPart, Bucket, Call, Category, Coverage,
-    DevicePrediction, Dimension, Door, Ending, FORMAT_VERSION, Fate, Figures, Flow, Growing, Growth, GrowthOwner,
-    HighWater, Histogram, Holder, Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Place, Record,
-    Resolution, RetainedAt, Row, Sample, SampleCounts, Scope, ScopeTotals, Site, SiteColumn, SiteGrowth, SiteSums,
-    Snapshot, Stacks, Step, Sums, Timeline, Totals, TrackerCost, Unread, UnreadRow,
+    Allocator, Analysis, Assembler, BeyondLine, Book, BookLine, BookPart, Bucket, Call, Category, Coverage, Dimension,
+    Door, Ending, FORMAT_VERSION, Fate, Figures, Flow, Growing, Growth, GrowthOwner, HighWater, Histogram, Holder,
+    Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Place, Record, Resolution, RetainedAt, Row,
+    Sample, SampleCounts, Scope, ScopeTotals, Site, SiteColumn, SiteGrowth, SiteSums, Snapshot, Stacks, Step, Sums,
+    Timeline, Totals, TrackerCost, Unread, UnreadRow,
 };
 use serde_json::json;
 
@@ -121,16 +122,12 @@ pub fn records() -> Vec<Record> {
             foreign_frees: 2,
             overflowed_scopes: 3,
             losses: vec!["the disk was full for 2 s".into()],
+            probes_ns: BTreeMap::from([("resident".to_owned(), 1_500), ("survey".to_owned(), 7_000)]),
         }),
         Record::Analysis(Box::new(analysis())),
         Record::Unread(Box::new(unread())),
-        Record::DevicePredictions(vec![DevicePrediction {
-            settings: "expandable_segments:True".into(),
-            requested_bytes: 100,
-            allocated_bytes: 512,
-            reserved_bytes: 2 << 20,
-            segments: 1,
-        }]),
+        Record::DevicePredictions(vec![device::prediction()]),
+        Record::Devices(device::devices()),
         Record::Stacks(Box::new(stacks())),
         Record::Utilisation(Box::new(power::utilisation())),
         Record::Energy(Box::new(power::energy())),

@@ -54,5 +54,17 @@ pub fn seventh_timeline() -> Timeline {
 
 /// The same with processors and energy, before a device's memory was modelled.
 pub fn eighth_timeline() -> Timeline {
-    Timeline { device_predictions: Vec::new(), ..timeline() }
+    Timeline { device_predictions: Vec::new(), ..ninth_timeline() }
+}
+
+/// The same with the model of a device, before a device's memory was measured.
+pub fn ninth_timeline() -> Timeline {
+    Timeline { devices: Vec::new(), ..tenth_timeline() }
+}
+
+/// The same with a device's memory, before the probes' own processor time was measured.
+pub fn tenth_timeline() -> Timeline {
+    let mut timeline = timeline();
+    timeline.tracker.probes_ns.clear();
+    timeline
 }

@@ -79,7 +79,8 @@ impl<H: Hooks> Attribution<H> {
             if operator.is_backward {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
-            stack.set(place, Frame::Outermost(self.enter(operator, layer)));
+            let is_backward = operator.is_backward || stack.is_in_engine();
+            stack.set(place, Frame::Outermost(self.enter(operator, layer, is_backward)));
         }
         if !is_engine {
             stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
@@ -104,9 +105,11 @@ impl<H: Hooks> Attribution<H> {
         if is_in_layer { None } else { self.parameters.of_inputs(&self.hooks, operator.inputs) }
     }
 
-    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>) -> H::Entered {
+    /// Enters an operator's scope. One of a backward pass is in the phase of that even on a thread of the engine, to which
+    /// the program's phase does not go.
+    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, is_backward: bool) -> H::Entered {
         let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
-        let phase = if operator.is_backward { self.names().backward } else { Name(0) };
+        let phase = if is_backward { self.names().backward } else { Name(0) };
         // 0 is no call.
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         self.hooks.enter_op(name, layer, phase, call)
@@ -120,7 +123,7 @@ impl<H: Hooks> Attribution<H> {
             self.hooks.leave(entered);
         }
         if let Some(gradient) = gradient {
-            // A gradient on a GPU, or while nobody records, has no label.
+            // A gradient that the tracker does not know, or while nobody records, has no label.
             let _ = self.hooks.label(gradient, Category::Gradient, None);
         }
     }
@@ -128,8 +131,12 @@ impl<H: Hooks> Attribution<H> {
     /// The next aligned block that this thread allocates is a tensor's storage: the tracker is told its category, which
     /// follows from the active phase and operator.
     pub fn expect_storage(&self) {
-        let category = self.names().category(self.hooks.current());
-        self.hooks.expect_storage(Some(category));
+        self.hooks.expect_storage(Some(self.storage_category()));
+    }
+
+    /// What a storage is for that is allocated now on this thread, as the active phase and operator say.
+    pub fn storage_category(&self) -> Category {
+        self.names().category(self.hooks.current())
     }
 
     /// Takes [`expect_storage`](Attribution::expect_storage) back. Harmless when the block was allocated.
@@ -140,8 +147,8 @@ impl<H: Hooks> Attribution<H> {
     /// Says what a storage is for, for its whole life.
     ///
     /// # Errors
-    /// [`LabelError::NotRecording`] without a session, [`LabelError::UnknownBlock`] for a storage of another allocator (a
-    /// GPU's) or none, [`LabelError::TooSmall`] for one that the tracker does not know by its address.
+    /// [`LabelError::NotRecording`] without a session, [`LabelError::UnknownBlock`] for a storage that the tracker does
+    /// not know or none, [`LabelError::TooSmall`] for one that the tracker does not know by its address.
     pub fn label(&self, storage: Option<Storage>, category: Category) -> Result<(), LabelError> {
         self.hooks.label(storage.ok_or(LabelError::UnknownBlock)?, category, None)
     }

@@ -3,7 +3,6 @@ mod made_up;
 
 use alloc_torch_core::Storage;
 use alloc_tracker::Category;
-use made_up::Thread;
 
 const WEIGHT: usize = 0x1000;
 const BIAS: usize = 0x2000;
@@ -13,8 +12,7 @@ const HIDDEN: usize = 0x5000;
 
 #[test]
 fn an_operator_is_of_the_layer_whose_parameter_it_reads() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT)), ("fc2.0.weight", Storage::at(BIAS))]);
     TRACKER.allocates(INPUT, "data");
     TRACKER.allocates(HIDDEN, "");
@@ -42,8 +40,7 @@ fn an_operator_is_of_the_layer_whose_parameter_it_reads() {
 
 #[test]
 fn the_programs_layers_win() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     TRACKER.enters("forward", "head");
     thread.reads("aten::linear", 0, &[WEIGHT], ["forward", "head", "aten::linear"]);
@@ -52,17 +49,15 @@ fn the_programs_layers_win() {
 /// What the engine runs itself is of the node before, whatever it reads.
 #[test]
 fn the_engines_own_operators_do_not_look_at_inputs() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     thread.forward("autograd::engine::evaluate_function: AddmmBackward0", -1, ["", "", ""]);
-    thread.reads("aten::add_", -1, &[WEIGHT], ["", "", "aten::add_"]);
+    thread.reads("aten::add_", -1, &[WEIGHT], ["backward", "", "aten::add_"]);
 }
 
 #[test]
 fn a_gradient_is_of_its_parameters_layer() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     // As its path names it, even if it was allocated in another.
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     TRACKER.allocates(WEIGHT, "init");

@@ -8,8 +8,7 @@ const NOTHING: [&str; 3] = ["", "", ""];
 
 #[test]
 fn a_nested_operator_changes_nothing() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("forward", "conv1");
     thread.forward("aten::conv2d", 0, ["forward", "conv1", "aten::conv2d"]);
     thread.forward("aten::convolution", 0, ["forward", "conv1", "aten::conv2d"]);
@@ -28,8 +27,7 @@ fn a_nested_operator_changes_nothing() {
 /// reads nothing.
 #[test]
 fn operators_tell_at_their_ends_what_they_read() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     let conv = ["", "", "aten::conv2d"];
     thread.reads("aten::conv2d", 0, &[0x1000, 0x2000], conv);
     thread.reads("aten::view", -1, &[0x1000], conv);
@@ -52,8 +50,7 @@ fn operators_tell_at_their_ends_what_they_read() {
 /// Nested deeper than anybody counts, an operator tells at its start.
 #[test]
 fn an_operator_that_is_nested_too_deep_tells_what_it_reads_all_the_same() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     for storage in 1..=200 {
         thread.reads("aten::add", -1, &[storage], ["", "", "aten::add"]);
     }
@@ -65,8 +62,7 @@ fn an_operator_that_is_nested_too_deep_tells_what_it_reads_all_the_same() {
 /// The table at the head of `attribution.rs`, line by line, with the program in no phase.
 #[test]
 fn a_backward_pass() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("forward", "layer1.relu");
     thread.forward("aten::relu", 17, ["forward", "layer1.relu", "aten::relu"]);
     thread.ends();
@@ -80,8 +76,8 @@ fn a_backward_pass() {
     thread.forward("aten::threshold_backward", -1, ["backward", "layer1.relu", "ReluBackward0"]);
     thread.ends();
     thread.ends();
-    // The sum of two gradients is of the layer of the node before. It is a forward operator: no phase of its own.
-    thread.forward("aten::add_", -1, ["", "layer1.relu", "aten::add_"]);
+    // The sum of two gradients is of the layer of the node before. It is a forward operator, of the backward pass all the same.
+    thread.forward("aten::add_", -1, ["backward", "layer1.relu", "aten::add_"]);
     thread.ends();
     thread.ends();
     assert_eq!(TRACKER.scope(), NOTHING);
@@ -97,8 +93,7 @@ fn a_backward_pass() {
 
 #[test]
 fn the_programs_phase_wins() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("loss", "");
     thread.node("ReluBackward0", (1, 17), ["loss", "", "ReluBackward0"]);
     thread.ends();
@@ -126,8 +121,7 @@ fn a_node_finds_its_operators_layer_from_any_thread() {
 /// Operators within one another are given the same number, and the innermost makes the node.
 #[test]
 fn the_last_operator_of_a_number_counts() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("", "outer");
     thread.forward("aten::linear", 9, ["", "outer", "aten::linear"]);
     TRACKER.enters("", "inner");
@@ -140,8 +134,7 @@ fn the_last_operator_of_a_number_counts() {
 
 #[test]
 fn what_is_not_remembered_is_of_the_layer_of_the_node_before() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("", "fc1");
     thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
     thread.ends();
@@ -163,8 +156,7 @@ fn what_is_not_remembered_is_of_the_layer_of_the_node_before() {
 
 #[test]
 fn the_engine_forgets_the_layer_of_the_node_before() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("", "fc1");
     thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
     thread.ends();
@@ -173,16 +165,16 @@ fn the_engine_forgets_the_layer_of_the_node_before() {
     thread.node("AddmmBackward0", (1, 3), ["backward", "fc1", "AddmmBackward0"]);
     thread.ends();
     thread.ends();
-    // The next event of the engine may have nothing to do with the one before.
+    // The next event of the engine may have nothing to do with the one before. What it runs is of the backward pass, also
+    // on a thread of its own, which the program gave no phase.
     thread.forward("autograd::engine::evaluate_function: Custom", -1, NOTHING);
-    thread.forward("aten::add_", -1, ["", "", "aten::add_"]);
+    thread.forward("aten::add_", -1, ["backward", "", "aten::add_"]);
 }
 
 /// A custom function may run a backward pass within its own backward call.
 #[test]
 fn a_node_within_a_node_has_its_own_scope() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("", "fc1");
     thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
     thread.ends();
@@ -201,8 +193,7 @@ fn a_node_within_a_node_has_its_own_scope() {
 
 #[test]
 fn operators_that_are_too_deep_belong_to_the_one_around_them() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     thread.forward("aten::outermost", 0, ["", "", "aten::outermost"]);
     for _ in 1..128 {
         thread.forward("aten::nested", -1, ["", "", "aten::outermost"]);
@@ -225,8 +216,7 @@ fn operators_that_are_too_deep_belong_to_the_one_around_them() {
 /// Watching may begin while operators run.
 #[test]
 fn an_end_without_a_start_is_passed_over() {
-    attribution!(TRACKER, ATTRIBUTION);
-    let thread = Thread::new(&ATTRIBUTION, &TRACKER, 1);
+    attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.enters("forward", "conv1");
     thread.leaves_gradient(4096);
     assert_eq!(TRACKER.scope(), ["forward", "conv1", ""]);

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::analysis::{ChosenBook, PEAK, book_at};
 use crate::model::{Run, exact, share, size, time};
-use crate::view::waterfall::waterfall_svg;
+use crate::view::waterfall::book_svg;
 use crate::view::words::account::{
     NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size, unavailable,
 };
@@ -39,14 +39,14 @@ pub(super) fn section(run: &Run) -> Markup {
 fn book(run: &Run, chosen: &ChosenBook<'_>) -> Markup {
     let book = &*chosen.book;
     html! {
-        figure.waterfall { (PreEscaped(waterfall_svg(run, chosen))) }
+        figure.waterfall { (PreEscaped(book_svg(run, chosen))) }
         (lines(book))
         p.dim { (account_sentence(chosen, &run.timeline.peak)) "." }
         @if let Some(explained) = rss_explained(book, &run.timeline) {
             h4 { (explained.heading()) }
             p { @for sentence in &explained.sentences { (sentence) " " } }
         }
-        @if !book.beyond.is_empty() { (beyond(&book.beyond)) }
+        @if !book.beyond.is_empty() { (totals_and_steps("From the resident set to the limit", &book.beyond)) }
     }
 }
 
@@ -77,11 +77,11 @@ fn lines(book: &Book) -> Markup {
     }
 }
 
-/// The account beyond the resident set; totals are set apart.
-fn beyond(lines: &[BeyondLine]) -> Markup {
+/// An account in totals and steps; totals are set apart.
+pub(super) fn totals_and_steps(caption: &str, lines: &[BeyondLine]) -> Markup {
     html! {
         table.numbers {
-            caption { "From the resident set to the limit" }
+            caption { (caption) }
             thead { tr { th scope="col" {} th scope="col" { "bytes" } th scope="col" {} th.text scope="col" { "source" } } }
             tbody {
                 @for line in lines {

@@ -1,6 +1,11 @@
 //! A flamegraph in a frame of its own.
 use maud::{Markup, html};
 
+/// Keeps the address as it is, and begins when the frame is drawn and has a width.
+const BEGIN: &str = "history.replaceState=function(){};\
+    addEventListener('load',function(event){requestAnimationFrame(function begin(){\
+    if(document.documentElement.clientWidth>0)init(event);else requestAnimationFrame(begin)})})";
+
 /// The flamegraph in a frame with this title.
 pub(super) fn flame_frame(title: &str, flame: &str) -> Markup {
     html! {
@@ -13,7 +18,9 @@ pub(super) fn flame_frame(title: &str, flame: &str) -> Markup {
 
 /// The flamegraph as a document of its own. Its script would write the zoom into the address of the document, which is not
 /// allowed in a frame without an address, so that function is replaced. Its comments and its XML namespace name web
-/// addresses. Nothing fetches them, but a page that needs no network should not name any, so they are removed.
+/// addresses. Nothing fetches them, but a page that needs no network should not name any, so they are removed. A browser
+/// gives a frame outside of its window no width: a flamegraph that began there would stay empty, so it begins when the frame
+/// is drawn.
 fn document(svg: &str) -> String {
     let svg = svg.find("<svg").map_or(svg, |start| &svg[start..]);
     let mut plain = String::with_capacity(svg.len());
@@ -25,10 +32,11 @@ fn document(svg: &str) -> String {
     plain.push_str(rest);
     let plain = plain.replace(" xmlns:fg=\"http://github.com/jonhoo/inferno\"", "");
     let plain = plain.replace(" at https://github.com/jonhoo/inferno/", "");
+    let plain = plain.replace(" onload=\"init(evt)\"", "");
     let lines = plain.lines().filter(|line| !line.trim_start().starts_with("//"));
     format!(
         "<!DOCTYPE html><meta charset=\"utf-8\"><style>body{{margin:0;background:#fff}}svg{{display:block;width:100%}}\
-         </style><script>history.replaceState=function(){{}}</script>{}",
+         </style><script>{BEGIN}</script>{}",
         lines.collect::<Vec<_>>().join("\n")
     )
 }
@@ -48,6 +56,13 @@ mod tests {
         let svg =
             "<?xml?><svg xmlns:fg=\"http://github.com/jonhoo/inferno\"><!-- http://a -->\n  // https://b\n<g/></svg>";
         assert!(document(svg).ends_with("<svg>\n<g/></svg>") && !document(svg).contains("http"));
+    }
+
+    #[test]
+    fn the_flamegraph_begins_when_its_frame_is_drawn() {
+        let page = document("<svg onload=\"init(evt)\" height=\"1\"><g/></svg>");
+        assert!(page.contains("if(document.documentElement.clientWidth>0)init(event)"), "{page}");
+        assert!(page.ends_with("<svg height=\"1\"><g/></svg>"), "{page}");
     }
 
     #[test]

@@ -7,8 +7,12 @@ mod flame_frame;
 mod account;
 mod comparison;
 mod fates;
+mod power;
 mod stacks;
 mod tables;
+mod unread;
+
+mod device;
 
 mod run;
 

@@ -7,9 +7,10 @@ use crate::model::{Run, exact, share, size};
 use crate::view::flame::flamegraph;
 use crate::view::folded::FlameOrder;
 use crate::view::report::flame_frame::flame_frame;
-use crate::view::report::{account, fates, stacks, tables};
+use crate::view::report::{account, device, fates, power, stacks, tables, unread};
 use crate::view::timeline::{rss_svg, timeline_svg};
 use crate::view::words::facts::{facts, losses};
+use crate::view::words::near_limit_text;
 
 /// A fact with more bytes than this gets a line of its own.
 const WIDE_FACT: usize = 64;
@@ -38,6 +39,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
                     "below zero."
                 }
             }
+            (power::lanes(run))
             h3 { "Who owns the peak" }
             p.dim {
                 "Width is bytes live at the peak. Click a frame to enlarge it, the lowest one to go back; Ctrl-F searches."
@@ -51,8 +53,12 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
             h3 { "Largest owners" }
             (tables::owners(peak, run.scopes(), 15))
             h3 { "Does it add up?" }
+            @for line in near_limit_text(&run.timeline).lines() { p.near { (line) } }
             (account::section(run))
             (tables::lanes(run))
+            (device::section(run))
+            (unread::section(run))
+            (power::section(run))
             @if !run.timeline.steps.is_empty() { h3 { "Steps" } (tables::steps(run)) }
             @if !run.timeline.high_waters.is_empty() { h3 { "Each one's own peak" } (tables::high_waters(run)) }
             (stacks::section(run)?)

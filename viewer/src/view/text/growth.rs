@@ -2,7 +2,9 @@
 use crate::analysis::{FEWEST_STEPS, step_growth};
 use crate::model::{Run, change, shortened, size};
 use crate::view::text::sparkline::sparkline;
-use crate::view::text::table::{render, table};
+use crate::view::text::table::{is_wide, table};
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::fitted;
 use crate::view::words::names::owner_name;
 use crate::view::words::owners::NOT_RECORDED;
 use crate::view::words::stacks::growing_stacks;
@@ -10,11 +12,17 @@ use crate::view::words::trend::{growth_sentences, rate_words, trend_words};
 
 /// Characters of an owner's name.
 const NAME_WIDTH: usize = 44;
-/// Characters of the chart of its bytes.
-const CHART_WIDTH: usize = 24;
+/// Characters of the chart of its bytes, in a terminal that has room for them, and in a narrower one.
+const LONG_CHART: usize = 24;
+const SHORT_CHART: usize = 6;
 
 /// The owners that grow, since when, and how fast. The table has at most `most` owners.
-pub fn growth_text(run: &Run, most: usize) -> String {
+pub fn growth_text(run: &Run, most: usize, terminal: Terminal) -> String {
+    fitted(&text(run, most, terminal.width), terminal.width)
+}
+
+fn text(run: &Run, most: usize, width: usize) -> String {
+    let chart_width = if is_wide(width) { LONG_CHART } else { SHORT_CHART };
     let mut out = format!("{}\n\n", run.title());
     let Some(growth) = step_growth(&run.timeline) else { return out + NOT_RECORDED };
     let (Some(first), Some(last)) = (growth.steps.first(), growth.steps.last()) else {
@@ -40,7 +48,7 @@ pub fn growth_text(run: &Run, most: usize) -> String {
             size(owner.last_bytes()),
             rate_words(&owner.trend),
             trend_words(&owner.trend),
-            sparkline(&owner.live_bytes, CHART_WIDTH),
+            sparkline(&owner.live_bytes, chart_width),
         ]);
     }
     let count = growth.owners.len().saturating_sub(most);
@@ -54,10 +62,10 @@ pub fn growth_text(run: &Run, most: usize) -> String {
         ("= live", &growth.live_bytes, String::new()),
     ] {
         let held = column.last().copied().unwrap_or(0);
-        let chart = sparkline(column, CHART_WIDTH);
+        let chart = sparkline(column, chart_width);
         table.add_row([name.to_owned(), String::new(), size(held), String::new(), words, chart]);
     }
-    out.push_str(&format!("\n{}", render(&table)));
+    out.push_str(&format!("\n{}", table.text(width)));
     let stacks = growing_stacks(run);
     if !stacks.is_empty() {
         out.push_str("\nBy stack, estimated from samples (viewer stacks --of growth)\n");

@@ -2,15 +2,16 @@
 // Each group uses only the groups above it.
 mod sparkline;
 mod terminal;
+mod wrapped;
 
 mod table;
-mod wrapped;
 
 mod sourced_table;
 
 mod chart;
 mod compare;
 mod device;
+mod device_snapshot;
 mod growth;
 mod leaks;
 mod lifetimes;
@@ -25,6 +26,7 @@ mod summary;
 
 pub use chart::chart;
 pub use compare::compare_text;
+pub use device_snapshot::device_snapshot_text;
 pub use growth::growth_text;
 pub use leaks::leaks_text;
 pub use lifetimes::lifetimes_text;
@@ -36,3 +38,4 @@ pub use summary::summary_text;
 pub use terminal::Terminal;
 pub use top_table::top_table;
 pub use unread::unread_text;
+pub use wrapped::fitted;

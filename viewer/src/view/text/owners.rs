@@ -4,7 +4,9 @@ use alloc_timeline::{Analysis, Figures};
 
 use crate::analysis::{FigureOwners, PlaceFates, fates_by_place, figures_of};
 use crate::model::{Run, share, shortened, size, time};
-use crate::view::text::table::{render, short_name, table};
+use crate::view::text::table::{short_name, table};
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::fitted;
 use crate::view::words::names::{figure_name, place_name, place_or_others};
 use crate::view::words::owners::{NOT_RECORDED, coverage_sentence, largest_categories, retained_at_word};
 
@@ -12,14 +14,19 @@ use crate::view::words::owners::{NOT_RECORDED, coverage_sentence, largest_catego
 const PLACE_WIDTH: usize = 34;
 
 /// The tables of figures and of fates, each with at most `most` rows.
-pub fn owners_text(run: &Run, most: usize) -> String {
+pub fn owners_text(run: &Run, most: usize, terminal: Terminal) -> String {
+    let width = terminal.width;
     let mut out = format!("{}\n", run.title());
-    let Some(analysis) = &run.timeline.analysis else { return format!("{out}\n{NOT_RECORDED}") };
-    out.push_str(&format!("\nPhases\n{}", phases(analysis, most)));
-    out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, most)));
-    out.push_str(&format!("\nWhat became of the blocks known by address\n{}", fates(analysis, most)));
-    out.push_str(&format!("{}\n", coverage_sentence(&analysis.coverage)));
-    out
+    match &run.timeline.analysis {
+        None => out.push_str(&format!("\n{NOT_RECORDED}")),
+        Some(analysis) => {
+            out.push_str(&format!("\nPhases\n{}", phases(analysis, most, width)));
+            out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, most, width)));
+            out.push_str(&format!("\nWhat became of the blocks known by address\n{}", fates(analysis, most, width)));
+            out.push_str(&format!("{}\n", coverage_sentence(&analysis.coverage)));
+        }
+    }
+    fitted(&out, width)
 }
 
 fn name(name: &Option<String>) -> String {
@@ -38,7 +45,7 @@ fn figure_cells(figures: &Figures) -> [String; 5] {
     ]
 }
 
-fn phases(analysis: &Analysis, most: usize) -> String {
+fn phases(analysis: &Analysis, most: usize, width: usize) -> String {
     let mut figures_table = table(&["phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
     let mut at_peak = table(&["phase", ">at its peak", ">process", "of which most"]);
     for figures in figures_of(analysis, FigureOwners::Phases).into_iter().take(most) {
@@ -46,10 +53,10 @@ fn phases(analysis: &Analysis, most: usize) -> String {
         figures_table.add_row([name.clone()].into_iter().chain(figure_cells(figures)));
         at_peak.add_row([name, time(figures.peak_ns), size(figures.process_bytes), categories]);
     }
-    format!("{}\nWhat was alive at each phase's peak\n{}", render(&figures_table), render(&at_peak))
+    format!("{}\nWhat was alive at each phase's peak\n{}", figures_table.text(width), at_peak.text(width))
 }
 
-fn layers_in_phases(analysis: &Analysis, most: usize) -> String {
+fn layers_in_phases(analysis: &Analysis, most: usize, width: usize) -> String {
     let mut table = table(&["layer", "phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
     let all = figures_of(analysis, FigureOwners::LayersInPhases);
     for figures in all.iter().take(most) {
@@ -57,11 +64,11 @@ fn layers_in_phases(analysis: &Analysis, most: usize) -> String {
     }
     let more = all.len().saturating_sub(most);
     let note = if more > 0 { format!("{more} more with smaller peaks (--top)\n") } else { String::new() };
-    render(&table) + &note
+    table.text(width) + &note
 }
 
 /// What became of the blocks of each place, and of those of all places that are not displayed.
-fn fates(analysis: &Analysis, most: usize) -> String {
+fn fates(analysis: &Analysis, most: usize, width: usize) -> String {
     let places = fates_by_place(analysis);
     let mut table = table(&["made in", ">bytes", ">temporary", ">freed later", ">held", "mostly freed in"]);
     for fates in places.iter().take(most) {
@@ -78,7 +85,7 @@ fn fates(analysis: &Analysis, most: usize) -> String {
         }
         table.add_row(fate_cells(&format!("rest ({} places)", places.len() - most), &rest, "-"));
     }
-    render(&table)
+    table.text(width)
 }
 
 fn fate_cells(place: &str, fates: &PlaceFates, freed_in: &str) -> [String; 6] {

@@ -2,13 +2,14 @@
 //! sampling profiler would have been.
 use alloc_timeline::{Dimension, Energy, EnergyMeter, ProcessUsage, Utilisation};
 
-use crate::analysis::{Usage, interval_ns, sampling_error, usage_by, whole_meters};
+use crate::analysis::{Usage, interval_ns, no_power, sampling_error, usage_by, whole_meters};
 use crate::model::{Run, exact, share, time};
-use crate::view::text::table::{render, short_name, table};
+use crate::view::text::table::{Table, short_name, table};
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::{fitted, wrapped};
+use crate::view::words::energy::joules;
 use crate::view::words::names::name_or_dash;
 
-const NOT_RECORDED: &str = "unavailable: this file is of a recorder that did not measure processors\n";
-const NOT_ASKED: &str = "unavailable: the run was not asked for times; run it with ALLOC_TRACKER_TIMES=on\n";
 /// Threads that are listed.
 const MOST_THREADS: usize = 8;
 /// Cores that are listed one by one.
@@ -17,24 +18,32 @@ const MOST_CORES: usize = 8;
 const MOST_METERS: usize = 3;
 
 /// The tables, each with at most `most` rows.
-pub fn power_text(run: &Run, most: usize) -> String {
+pub fn power_text(run: &Run, most: usize, terminal: Terminal) -> String {
+    fitted(&text(run, most, terminal.width), terminal.width)
+}
+
+fn text(run: &Run, most: usize, width: usize) -> String {
     let mut out = format!("{}\n", run.title());
-    let Some(utilisation) = &run.timeline.utilisation else { return format!("{out}\n{NOT_RECORDED}") };
-    out.push_str(&format!("\nProcessors, over {}\n{}", time(utilisation.duration_ns), processors(utilisation, run)));
-    out.push_str(&format!("\nEnergy\n{}", energy_text(run.timeline.energy.as_ref())));
-    if utilisation.scopes.is_empty() {
-        return format!("{out}\nTime by phase and layer\n  {NOT_ASKED}");
+    let why = no_power(&run.timeline);
+    let Some(utilisation) = &run.timeline.utilisation else { return format!("{out}\n{}\n", why.unwrap_or_default()) };
+    let length = time(utilisation.duration_ns);
+    out.push_str(&format!("\nProcessors, over {length}\n{}", processors(utilisation, run, width)));
+    out.push_str(&format!("\nEnergy\n{}", energy_text(run.timeline.energy.as_ref(), why, width)));
+    if let Some(why) = why {
+        return format!("{out}\nTime by phase and layer\n  {why}\n");
     }
     for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
-        out.push_str(&format!("\nBy {dimension}\n{}", by_dimension(run, dimension, most)));
+        out.push_str(&format!("\nBy {dimension}\n{}", usage_table(run, dimension, most).text(width)));
     }
-    out.push_str(&sampling(run, utilisation));
+    out.push_str(&sampling(run, utilisation, width));
     out
 }
 
-fn processors(utilisation: &Utilisation, run: &Run) -> String {
+fn processors(utilisation: &Utilisation, run: &Run, width: usize) -> String {
     let mut out = String::new();
-    let mut pair = |name: &str, value: String| out.push_str(&format!("  {name:<18} {value}\n"));
+    let mut pair = |name: &str, value: String| {
+        out.push_str(&wrapped(&value, &format!("  {name:<18} "), &" ".repeat(21), width));
+    };
     if let Some(process) = &utilisation.process {
         let ProcessUsage { user_ns, system_ns, .. } = *process;
         let cores = (user_ns + system_ns) as f64 / utilisation.duration_ns.max(1) as f64;
@@ -84,8 +93,8 @@ fn cores_text(utilisation: &Utilisation) -> String {
     format!("{each} busy with this and other programs; {} idle", percent(idle))
 }
 
-fn energy_text(energy: Option<&Energy>) -> String {
-    let Some(energy) = energy else { return format!("  {NOT_ASKED}") };
+fn energy_text(energy: Option<&Energy>, why: Option<&str>, width: usize) -> String {
+    let Some(energy) = energy else { return format!("  {}\n", why.unwrap_or("unavailable: it was not recorded")) };
     let mut out = String::new();
     if !energy.meters.is_empty() {
         let mut table = table(&["", "instrument", ">energy", ">mean", ">most", ">known for", "part of"]);
@@ -101,7 +110,7 @@ fn energy_text(energy: Option<&Energy>) -> String {
                 meter.part_of.clone().unwrap_or_default(),
             ]);
         }
-        out.push_str(&render(&table));
+        out.push_str(&table.text(width));
         out.push_str(
             "  (of these parts of the machine, whatever program used it; a meter that is part of another is in that)\n",
         );
@@ -117,12 +126,8 @@ fn mean_watts(meter: &EnergyMeter) -> f64 {
     meter.energy_uj.unwrap_or(0) as f64 * 1e3 / meter.covered_ns.max(1) as f64
 }
 
-fn joules(uj: u64) -> String {
-    let joules = uj as f64 / 1e6;
-    if joules < 1.0 { format!("{:.2} mJ", uj as f64 / 1e3) } else { format!("{joules:.2} J") }
-}
-
-fn by_dimension(run: &Run, dimension: Dimension, most: usize) -> String {
+/// What each name of one dimension used; also for `viewer summary`.
+pub(super) fn usage_table(run: &Run, dimension: Dimension, most: usize) -> Table {
     let usages = usage_by(&run.timeline, dimension);
     let energy = run.timeline.energy.as_ref();
     let mut meters = energy.map(whole_meters).unwrap_or_default();
@@ -158,7 +163,7 @@ fn by_dimension(run: &Run, dimension: Dimension, most: usize) -> String {
         }
         row(format!("rest ({})", rest.len()), &sum);
     }
-    render(&table)
+    table
 }
 
 /// How many cores the process used while this was active.
@@ -170,7 +175,7 @@ fn cores(usage: &Usage) -> String {
 }
 
 /// What a profiler would have said that looks every 10 ms which scope is active.
-fn sampling(run: &Run, utilisation: &Utilisation) -> String {
+fn sampling(run: &Run, utilisation: &Utilisation, width: usize) -> String {
     let errors = [Dimension::Phase, Dimension::Layer, Dimension::Op].map(|by| sampling_error(&run.timeline, by));
     let interval = interval_ns(utilisation).map_or_else(String::new, time);
     let mut out = format!("\nIf times had been sampled every {interval} instead of measured\n");
@@ -188,7 +193,7 @@ fn sampling(run: &Run, utilisation: &Utilisation) -> String {
             short_name(name_or_dash(&error.worst_name)),
         ]);
     }
-    out.push_str(&render(&table));
+    out.push_str(&table.text(width));
     out.push_str("  (half and worst: of the names with at least 1 % of the time)\n");
     out
 }

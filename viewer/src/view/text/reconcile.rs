@@ -1,15 +1,14 @@
 //! `viewer reconcile`: the account of the resident set, why it is larger than the live bytes, how it goes on to the control
-//! group's limit, and the figures from outside the tracker.
-use alloc_timeline::{BeyondLine, Book};
+//! group's limit, the account of each device, and the figures from outside the tracker.
+use alloc_timeline::Book;
 
-use crate::analysis::{ChosenBook, PEAK, book_at};
+use crate::analysis::{ChosenBook, PEAK, book_at, devices, no_device};
 use crate::model::{Run, exact, share, shortened, size};
+use crate::view::text::device::{device_accounts, totals_and_steps};
 use crate::view::text::sourced_table::SourcedTable;
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::wrapped;
-use crate::view::words::account::{
-    NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size, unavailable,
-};
+use crate::view::words::account::{NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size};
 use crate::view::words::rss_explained;
 
 /// Characters of a name, in a terminal that has room for them.
@@ -37,10 +36,11 @@ pub fn reconcile_text(run: &Run, chosen: Option<&ChosenBook<'_>>, terminal: Term
             }
             if !book.beyond.is_empty() {
                 out.push_str("\nFrom the resident set to the limit\n");
-                out.push_str(&beyond(&book.beyond).text(width));
+                out.push_str(&totals_and_steps(&book.beyond).text(width));
             }
         }
     }
+    out.push_str(&device_accounts(&devices(run), no_device(run).as_deref(), width));
     out.push_str("\nFigures from outside the tracker\n");
     if run.timeline.lanes.is_empty() {
         out.push_str("  none recorded\n");
@@ -68,27 +68,5 @@ fn lines(book: &Book) -> SourcedTable {
     }
     let rss = [exact(book.rss_bytes), size(book.rss_bytes), share(book.rss_bytes, book.rss_bytes)];
     table.row(["= RSS".to_owned()].into_iter().chain(rss), "");
-    table
-}
-
-/// The account beyond the resident set. A total begins at the margin, and an empty row follows it; the steps between two
-/// totals are indented.
-fn beyond(lines: &[BeyondLine]) -> SourcedTable {
-    let mut table = SourcedTable::new(&["", ">bytes", ">"]);
-    for (index, line) in lines.iter().enumerate() {
-        let name = shortened(&line.name, NAME_WIDTH - 2);
-        let name = match (line.total, index) {
-            (true, 0) => name,
-            (true, _) => format!("= {name}"),
-            (false, _) => format!("  {name}"),
-        };
-        match line.bytes {
-            Some(bytes) => table.row([name, signed_exact(bytes), signed_size(bytes)], &line.source),
-            None => table.row([name, "unavailable".to_owned(), String::new()], &unavailable(&line.source)),
-        }
-        if line.total && index + 1 < lines.len() {
-            table.row([String::new(), String::new(), String::new()], "");
-        }
-    }
     table
 }

@@ -1,11 +1,7 @@
 //! A table whose rows say where their numbers come from. Where the terminal is too narrow for a column of sources, each row
 //! has a number instead, and the sources stand below.
-use crate::model::shortened;
-use crate::view::text::table::{RULE, render, table};
+use crate::view::text::table::{Table, table};
 use crate::view::text::wrapped::wrapped;
-
-/// Names are not cut below this, whatever the width.
-const SHORTEST_NAME: usize = 12;
 
 /// The rows of a table, each with its source, which may be empty.
 pub(super) struct SourcedTable {
@@ -26,13 +22,12 @@ impl SourcedTable {
 
     /// The text, in lines of at most `width` columns. Where the numbers alone leave too little room, names are cut.
     pub(super) fn text(&self, width: usize) -> String {
-        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let sources: Vec<&str> =
             self.rows.iter().map(|row| row.1.as_str()).filter(|source| !source.is_empty()).collect();
         let head = (!sources.is_empty()).then_some("source");
-        let whole = self.with_column(head, usize::MAX, str::to_owned);
-        if widest(&whole) <= width {
-            return whole;
+        let whole = self.with_column(head, str::to_owned);
+        if whole.whole_width() <= width {
+            return whole.text(width);
         }
         let mut distinct: Vec<&str> = Vec::new();
         for source in sources {
@@ -42,15 +37,8 @@ impl SourcedTable {
         }
         let number = |source: &str| distinct.iter().position(|known| *known == source).map_or(0, |index| index + 1);
         let of_row = |source: &str| if source.is_empty() { String::new() } else { format!("[{}]", number(source)) };
-        // The numbers need no head. The line below the heads reaches beyond the last column, and may be shorter.
-        let head = head.map(|_| "");
-        let numbered = |longest: usize| cut_rules(&self.with_column(head, longest, of_row), width);
-        let mut text = numbered(usize::MAX);
-        if widest(&text) > width {
-            let names = self.rows.iter().filter_map(|row| row.0.first()).map(|name| name.chars().count());
-            let longest = names.max().unwrap_or(0);
-            text = numbered(longest.saturating_sub(widest(&text) - width).max(SHORTEST_NAME));
-        }
+        // The numbers need no head.
+        let mut text = self.with_column(head.map(|_| ""), of_row).text(width);
         for source in &distinct {
             let label = format!("{:>4} ", of_row(source));
             text.push_str(&wrapped(source, &label, &" ".repeat(5), width));
@@ -58,23 +46,15 @@ impl SourcedTable {
         text
     }
 
-    /// The table with names of at most `longest` characters, and a last column that `cell` makes of each row's source.
-    fn with_column(&self, head: Option<&str>, longest: usize, cell: impl Fn(&str) -> String) -> String {
+    /// The table with a last column that `cell` makes of each row's source.
+    fn with_column(&self, head: Option<&str>, cell: impl Fn(&str) -> String) -> Table {
         let heads: Vec<&str> = self.heads.iter().copied().chain(head).collect();
         let mut table = table(&heads);
         for (cells, source) in &self.rows {
-            let cut =
-                |(index, cell): (usize, &String)| if index == 0 { shortened(cell, longest) } else { cell.clone() };
-            table.add_row(cells.iter().enumerate().map(cut).chain(head.map(|_| cell(source))));
+            table.add_row(cells.iter().cloned().chain(head.map(|_| cell(source))));
         }
-        render(&table)
+        table
     }
-}
-
-/// The text with its horizontal rules cut to `width`.
-fn cut_rules(text: &str, width: usize) -> String {
-    let cut = |line: &str| if line.starts_with(RULE) { line.chars().take(width).collect() } else { line.to_owned() };
-    text.lines().map(|line| cut(line) + "\n").collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@ use alloc_timeline::Stacks;
 
 use crate::analysis::{Measure, StackSite, measured_bytes, sites};
 use crate::model::{Run, exact, share, shortened, size};
-use crate::view::text::table::{render, table};
+use crate::view::text::table::{Table, is_wide, table};
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::fitted;
 use crate::view::words::names::owner_name;
 use crate::view::words::stacks::{CUT_SHORT, call_chain, sampling_notes};
 use crate::view::words::trend::{rate_words, trend_words};
@@ -16,7 +18,11 @@ const NO_STACKS: &str =
     "No stacks were recorded: run the program with ALLOC_TRACKER_STACKS=512KiB in its environment\n";
 
 /// The sites with the most measured bytes, at most `most` of them.
-pub fn stacks_text(run: &Run, measure: Measure, most: usize) -> String {
+pub fn stacks_text(run: &Run, measure: Measure, most: usize, terminal: Terminal) -> String {
+    fitted(&text(run, measure, most, terminal.width), terminal.width)
+}
+
+fn text(run: &Run, measure: Measure, most: usize, width: usize) -> String {
     let mut out = format!("{}\n\n", run.title());
     let Some(stacks) = &run.timeline.stacks else { return out + NO_STACKS };
     if !stacks.complete {
@@ -27,11 +33,13 @@ pub fn stacks_text(run: &Run, measure: Measure, most: usize) -> String {
     if all.is_empty() {
         return out + "No sample is of that\n";
     }
-    out.push_str(&if measure == Measure::Growth {
-        growth_table(&all, most)
+    if measure == Measure::Growth {
+        out.push_str(&growth_table(&all, most, width).text(width));
+        let more = all.len().saturating_sub(most);
+        out.push_str(&if more > 0 { format!("{more} more (--top)\n") } else { String::new() });
     } else {
-        site_table(&all, measured_bytes(&stacks.sums(), measure), measure, most)
-    });
+        out.push_str(&site_table(&all, measured_bytes(&stacks.sums(), measure), measure, most, width).text(width));
+    }
     for note in sampling_notes(stacks) {
         out.push_str(&format!("{note}\n"));
     }
@@ -50,42 +58,60 @@ fn head(stacks: &Stacks, measure: Measure) -> String {
     format!("{what}, by stack: estimates from {samples} samples, one in {mean} on the average (seed {seed})\n\n")
 }
 
+/// The head of the calls. In a narrow terminal they stand below their row.
+const CALLS: &str = "allocated in < called by";
+
+/// A table whose last column has calls.
+fn table_with_calls(heads: &[&str], width: usize) -> Table {
+    let heads: Vec<&str> = heads.iter().copied().chain(is_wide(width).then_some(CALLS)).collect();
+    table(&heads)
+}
+
+/// Adds a row with the calls of its site.
+fn add_site(table: &mut Table, cells: impl IntoIterator<Item = String>, site: &StackSite, width: usize) {
+    if is_wide(width) {
+        table.add_row(cells.into_iter().chain([call_chain(site)]));
+    } else {
+        table.add_row_with_note(cells, call_chain(site));
+    }
+}
+
 /// The sites with their part of the `whole` measured bytes, and the rest in one row.
-fn site_table(all: &[StackSite], whole: u64, measure: Measure, most: usize) -> String {
-    let mut table = table(&[">bytes", ">+-", ">share", "scope", "allocated in < called by"]);
+fn site_table(all: &[StackSite], whole: u64, measure: Measure, most: usize, width: usize) -> Table {
+    let mut table = table_with_calls(&[">bytes", ">+-", ">share", "scope"], width);
     for site in all.iter().take(most) {
         let bytes = site.bytes(measure);
         let error = format!("{:.0} %", site.error(measure) * 100.0);
-        table.add_row([size(bytes), error, share(bytes, whole), name(site), call_chain(site)]);
+        add_site(&mut table, [size(bytes), error, share(bytes, whole), name(site, width)], site, width);
     }
     let shown: u64 = all.iter().take(most).map(|site| site.bytes(measure)).fold(0, u64::saturating_add);
     let rest = whole.saturating_sub(shown);
     let blank = String::new;
     if rest > 0 {
-        table.add_row([size(rest), blank(), share(rest, whole), "rest".to_owned(), blank()]);
+        table.add_row([size(rest), blank(), share(rest, whole), "rest".to_owned()]);
     }
-    table.add_row([size(whole), blank(), blank(), "= all sampled".to_owned(), blank()]);
-    render(&table)
+    table.add_row([size(whole), blank(), blank(), "= all sampled".to_owned()]);
+    table
 }
 
-fn name(site: &StackSite) -> String {
-    shortened(&owner_name(&site.scope), NAME_WIDTH)
+/// The owner's name. Where calls stand below it, it has more room.
+fn name(site: &StackSite, width: usize) -> String {
+    let name = owner_name(&site.scope);
+    if is_wide(width) { shortened(&name, NAME_WIDTH) } else { name }
 }
 
 /// The sites whose bytes changed from step to step.
-fn growth_table(all: &[StackSite], most: usize) -> String {
-    let mut table = table(&["scope", ">held last", ">a step", "what it does", "allocated in < called by"]);
+fn growth_table(all: &[StackSite], most: usize, width: usize) -> Table {
+    let mut table = table_with_calls(&["scope", ">held last", ">a step", "what it does"], width);
     for site in all.iter().take(most) {
         let trend = site.trend.as_ref();
-        table.add_row([
-            name(site),
+        let cells = [
+            name(site, width),
             size(site.bytes(Measure::Growth)),
             trend.map(rate_words).unwrap_or_default(),
             trend.map(trend_words).unwrap_or_default(),
-            call_chain(site),
-        ]);
+        ];
+        add_site(&mut table, cells, site, width);
     }
-    let more = all.len().saturating_sub(most);
-    let note = if more > 0 { format!("{more} more (--top)\n") } else { String::new() };
-    render(&table) + &note
+    table
 }

@@ -1,14 +1,16 @@
 //! `viewer summary`: what ran, who owned the peak, whether it adds up, and what is not known.
 use alloc_timeline::Dimension;
 
-use crate::analysis::{owners, summarise, unread};
+use crate::analysis::{no_power, owners, summarise, unread};
 use crate::model::{Run, exact, share, size, time};
 use crate::view::text::device::device_text;
+use crate::view::text::power::usage_table;
 use crate::view::text::reconcile::peak_account_text;
-use crate::view::text::table::{owner_cells, render, short_name, table};
+use crate::view::text::table::{Table, is_wide, owner_cells, short_name, table};
 use crate::view::text::terminal::Terminal;
-use crate::view::text::wrapped::wrapped;
+use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::facts::{facts, losses};
+use crate::view::words::names::owner_name;
 use crate::view::words::near_limit_text;
 use crate::view::words::trend::growth_paragraph;
 use crate::view::words::unread::unread_sentences;
@@ -18,12 +20,17 @@ const MOST_ROWS: usize = 10;
 
 /// The whole summary.
 pub fn summary_text(run: &Run, terminal: Terminal) -> String {
+    fitted(&text(run, terminal), terminal.width)
+}
+
+fn text(run: &Run, terminal: Terminal) -> String {
+    let width = terminal.width;
     let summary = summarise(run);
     let peak = &summary.peak;
     let mut out = format!("{}\n\n", run.title());
     let pair = |out: &mut String, name: &str, value: &str| out.push_str(&format!("  {name:<18} {value}\n"));
     for (name, value) in facts(run) {
-        out.push_str(&wrapped(&value, &format!("  {name:<18} "), &" ".repeat(21), terminal.width));
+        out.push_str(&wrapped(&value, &format!("  {name:<18} "), &" ".repeat(21), width));
     }
     out.push_str("\nPeak\n");
     let bytes = |bytes: u64| format!("{:>16} bytes  {:>12}", exact(bytes), size(bytes));
@@ -46,19 +53,21 @@ pub fn summary_text(run: &Run, terminal: Terminal) -> String {
     );
     pair(&mut out, "blocks", &blocks);
     for dimension in Dimension::ALL {
-        out.push_str(&format!("\nPeak by {dimension}\n{}", by_dimension(run, dimension)));
+        out.push_str(&format!("\nPeak by {dimension}\n{}", by_dimension(run, dimension).text(width)));
     }
-    out.push_str(&format!("\nHigh waters: each one's own peak\n{}", high_waters(run)));
+    out.push_str(&format!("\nHigh waters: each one's own peak\n{}", high_waters(run, width)));
     if let Some(recorded) = &run.timeline.unread {
         out.push_str("\nWhat of the peak was read again: viewer unread\n");
         let sentences = unread_sentences(recorded, &unread(&run.timeline));
-        sentences.iter().for_each(|sentence| out.push_str(&format!("  {sentence}\n")));
+        sentences.iter().for_each(|sentence| out.push_str(&wrapped(sentence, "  ", "    ", width)));
     }
-    let device = device_text(&run.timeline.device_predictions);
+    out.push_str(&format!("\nTime and energy: viewer power\n{}", time_and_energy(run, width)));
+    let none = summary.devices_unavailable.as_deref();
+    let device = device_text(&summary.devices, &summary.device_predictions, none, width);
     if !device.is_empty() {
         out.push_str(&format!("\n{device}"));
     }
-    out.push_str(&format!("\nAlive at exit\n{}", alive(run)));
+    out.push_str(&format!("\nAlive at exit\n{}", alive(run, width)));
     let growth = growth_paragraph(run);
     if !growth.is_empty() {
         out.push_str(&format!("\n{}\n", growth.trim_end_matches('\n')));
@@ -74,13 +83,13 @@ pub fn summary_text(run: &Run, terminal: Terminal) -> String {
         out.push_str("  nothing\n");
     }
     for loss in losses {
-        out.push_str(&wrapped(&loss, "  ", "    ", terminal.width));
+        out.push_str(&wrapped(&loss, "  ", "    ", width));
     }
     out
 }
 
 /// The names of one dimension at the peak, and the rest of them in one row.
-fn by_dimension(run: &Run, dimension: Dimension) -> String {
+fn by_dimension(run: &Run, dimension: Dimension) -> Table {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
     let mut table = table(&[dimension.name(), ">bytes", ">", ">share"]);
@@ -91,11 +100,32 @@ fn by_dimension(run: &Run, dimension: Dimension) -> String {
         let bytes = parts[MOST_ROWS..].iter().map(|part| part.1).sum();
         table.add_row([format!("rest ({})", parts.len() - MOST_ROWS), exact(bytes), size(bytes), share(bytes, live)]);
     }
-    render(&table)
+    table
+}
+
+/// What the phases and the layers used that were active the longest, or why that is not known.
+fn time_and_energy(run: &Run, width: usize) -> String {
+    if let Some(why) = no_power(&run.timeline) {
+        return format!("  {why}\n");
+    }
+    let [phases, layers] =
+        [Dimension::Phase, Dimension::Layer].map(|by| usage_table(run, by, MOST_ROWS / 2).text(width));
+    let mut out = format!("{phases}\n{layers}");
+    if let Some(energy) = run.timeline.energy.as_ref().filter(|energy| energy.meters.is_empty()) {
+        let kinds = energy.unavailable.iter().map(|reason| reason.split(':').next().unwrap_or_default());
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        out.push_str(&wrapped(
+            &format!("energy: unavailable: no sensor of {kinds} could be read"),
+            "  ",
+            "    ",
+            width,
+        ));
+    }
+    out
 }
 
 /// The highest of the phases', layers' and operators' own peaks.
-fn high_waters(run: &Run) -> String {
+fn high_waters(run: &Run, width: usize) -> String {
     let mut high_waters: Vec<_> = run.timeline.high_waters.iter().collect();
     if high_waters.is_empty() {
         return "  none recorded\n".to_owned();
@@ -109,20 +139,30 @@ fn high_waters(run: &Run) -> String {
             table.add_row([dimension.name().to_owned(), short_name(&high.name)].into_iter().chain(row));
         }
     }
-    render(&table)
+    table.text(width)
 }
 
 /// The biggest owners of what was live at exit.
-fn alive(run: &Run) -> String {
+fn alive(run: &Run, width: usize) -> String {
     let snapshot = &run.timeline.at_exit.snapshot;
     let owners = owners(snapshot, run.scopes());
     if owners.is_empty() {
         return "  nothing\n".to_owned();
     }
-    let mut table = table(&["layer", "phase", "op", "category", ">blocks", ">bytes", ">"]);
+    let wide = is_wide(width);
+    let mut table = if wide {
+        table(&["layer", "phase", "op", "category", ">blocks", ">bytes", ">"])
+    } else {
+        table(&["owner", "category", ">blocks", ">bytes", ">"])
+    };
     for owner in owners.iter().take(MOST_ROWS) {
         let numbers = [exact(owner.blocks), exact(owner.bytes), size(owner.bytes)];
-        table.add_row(owner_cells(&owner.scope, owner.category).into_iter().chain(numbers));
+        let names = if wide {
+            owner_cells(&owner.scope, owner.category).to_vec()
+        } else {
+            vec![owner_name(&owner.scope), owner.category.to_string()]
+        };
+        table.add_row(names.into_iter().chain(numbers));
     }
-    render(&table)
+    table.text(width)
 }

@@ -1,8 +1,9 @@
-//! Tables in a terminal: all of them look the same.
+//! Tables in a terminal: all of them look the same, and none is wider than the terminal.
 use alloc_timeline::Category;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
 use crate::model::{ScopeNames, shortened};
+use crate::view::text::wrapped::{in_words, wrapped};
 use crate::view::words::names::name_or_dash;
 
 /// Lines below the head and at the end, and none between rows or columns.
@@ -11,35 +12,170 @@ const STYLE: TableStyle = TableStyle::new()
     .bottom_border(LineStyle::none().fill(RULE).junction(RULE));
 
 /// What those lines are drawn with.
-pub(super) const RULE: char = '\u{2500}';
+const RULE: char = '\u{2500}';
 
 /// The longest name that a table displays in full.
 const LONGEST_NAME: usize = 30;
+/// Names are not cut below this, whatever the width.
+const SHORTEST_NAME: usize = 8;
+/// Blanks behind each column, beside the one that always stands between two of them; and where the terminal is too narrow for
+/// that.
+const PADDING: u16 = 2;
+const NARROW_PADDING: u16 = 1;
 
-/// A table with these column heads. A head that begins with `>` belongs to a column of numbers, aligned to the right.
-pub(super) fn table<S: AsRef<str>>(heads: &[S]) -> Table {
-    let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(heads.iter().map(|head| Cell::new(head.as_ref().trim_start_matches('>'))));
-    for (index, head) in heads.iter().enumerate() {
-        if let Some(column) = table.column_mut(index) {
-            column.set_padding((0, 2));
-            if head.as_ref().starts_with('>') {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-    }
-    table
+/// Columns of a terminal that has room for tables of many columns. In a narrower one, an owner is one name instead of
+/// three, and sentences stand below a row instead of beside it.
+const WIDE: usize = 120;
+
+/// Whether a terminal of `width` columns has room for tables of many columns.
+pub(super) fn is_wide(width: usize) -> bool {
+    width >= WIDE
 }
 
-/// The text of a table, without blanks at the ends of its lines.
-pub(super) fn render(table: &Table) -> String {
-    let mut out = String::new();
-    for line in table.lines() {
-        out.push_str(line.trim_end());
-        out.push('\n');
+/// Rows below column heads.
+pub(super) struct Table {
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// A text below each row; empty where there is none.
+    notes: Vec<String>,
+}
+
+/// A table with these column heads. A head that begins with `>` belongs to a column of numbers: they are aligned to the right,
+/// and never cut.
+pub(super) fn table<S: AsRef<str>>(heads: &[S]) -> Table {
+    let heads = heads.iter().map(|head| head.as_ref().to_owned()).collect();
+    Table { heads, rows: Vec::new(), notes: Vec::new() }
+}
+
+impl Table {
+    /// Adds a row.
+    pub(super) fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.add_row_with_note(cells, String::new());
     }
-    out
+
+    /// Adds a row with a text that stands below it, indented.
+    pub(super) fn add_row_with_note(&mut self, cells: impl IntoIterator<Item = String>, note: String) {
+        self.rows.push(cells.into_iter().collect());
+        self.notes.push(note);
+    }
+
+    /// The columns that the table needs when nothing is cut.
+    pub(super) fn whole_width(&self) -> usize {
+        self.width(&Fit::whole(self))
+    }
+
+    /// The columns that the table needs when its names are cut as much as they may be.
+    pub(super) fn least_width(&self) -> usize {
+        self.width(&self.fit(0))
+    }
+
+    /// The text, without blanks at the ends of its lines, in lines of at most `width` columns. Where that is not enough, columns
+    /// stand nearer to each other, then heads are broken into lines, and then names are cut, the longest first.
+    pub(super) fn text(&self, width: usize) -> String {
+        let drawn = self.drawn(&self.fit(width));
+        let head_lines = drawn.lines().position(|line| line.starts_with(RULE)).map_or(0, |rule| rule + 1);
+        let mut out = String::new();
+        for (index, line) in drawn.lines().enumerate() {
+            // The rules reach beyond the last column.
+            let line: String =
+                if line.starts_with(RULE) { line.chars().take(width).collect() } else { line.to_owned() };
+            out.push_str(line.trim_end());
+            out.push('\n');
+            let note = index.checked_sub(head_lines).and_then(|row| self.notes.get(row));
+            if let Some(note) = note.filter(|note| !note.is_empty()) {
+                out.push_str(&wrapped(note, "    ", "      ", width));
+            }
+        }
+        out
+    }
+
+    /// How to draw the table in `width` columns.
+    fn fit(&self, width: usize) -> Fit {
+        let mut fit = Fit::whole(self);
+        if self.width(&fit) <= width {
+            return fit;
+        }
+        fit.padding = NARROW_PADDING;
+        while self.width(&fit) > width {
+            // The head that is wider than its column by most.
+            let excess = |column: &usize| head_width(&fit.heads[*column]).saturating_sub(fit.least_head(*column));
+            let columns = 0..self.heads.len();
+            let Some(column) = columns.max_by_key(excess).filter(|column| excess(column) > 0) else { break };
+            fit.heads[column] = in_words(&fit.heads[column], fit.least_head(column)).join("\n");
+        }
+        while self.width(&fit) > width {
+            let names = (0..self.heads.len()).filter(|&column| !self.is_number(column));
+            let longest = names.max_by_key(|&column| fit.cells[column]);
+            let Some(longest) = longest.filter(|&column| fit.cells[column] > SHORTEST_NAME) else { break };
+            fit.cells[longest] -= 1;
+            fit.heads[longest] = in_words(&fit.heads[longest], fit.least_head(longest)).join("\n");
+        }
+        fit
+    }
+
+    /// The columns of the widest line.
+    fn width(&self, fit: &Fit) -> usize {
+        let columns = fit.heads.iter().zip(&fit.cells).map(|(head, cells)| head_width(head).max(*cells));
+        columns.sum::<usize>() + usize::from(fit.padding + 1) * self.heads.len().saturating_sub(1)
+    }
+
+    fn is_number(&self, column: usize) -> bool {
+        self.heads[column].starts_with('>')
+    }
+
+    fn drawn(&self, fit: &Fit) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(fit.heads.iter().map(Cell::new));
+        for row in &self.rows {
+            let cell = |(column, cell): (usize, &String)| {
+                if self.is_number(column) { cell.clone() } else { shortened(cell, fit.cells[column]) }
+            };
+            table.add_row(row.iter().enumerate().map(cell));
+        }
+        for index in 0..self.heads.len() {
+            if let Some(column) = table.column_mut(index) {
+                column.set_padding((0, fit.padding));
+                if self.is_number(index) {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+            }
+        }
+        table.lines().map(|line| line + "\n").collect()
+    }
+}
+
+/// How a table is drawn: its heads, the characters of each column's longest cell, and the blanks behind each column.
+struct Fit {
+    heads: Vec<String>,
+    cells: Vec<usize>,
+    padding: u16,
+}
+
+impl Fit {
+    /// Nothing is cut.
+    fn whole(table: &Table) -> Fit {
+        let longest = |column| {
+            let cells = table.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell: &String| cell.chars().count()).max().unwrap_or(0)
+        };
+        Fit {
+            heads: table.heads.iter().map(|head| head.trim_start_matches('>').to_owned()).collect(),
+            cells: (0..table.heads.len()).map(longest).collect(),
+            padding: PADDING,
+        }
+    }
+
+    /// The columns that a head needs when it is broken into lines no narrower than its column.
+    fn least_head(&self, column: usize) -> usize {
+        let word = self.heads[column].split([' ', '\n']).map(|word| word.chars().count()).max().unwrap_or(0);
+        word.max(self.cells[column])
+    }
+}
+
+/// The columns of a head, which may have several lines.
+fn head_width(head: &str) -> usize {
+    head.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 /// A name for a cell.
@@ -61,4 +197,40 @@ pub(super) fn owner_cells_of_width(scope: &ScopeNames, category: Category, most:
 /// The owner's cells in a row that sums up several owners.
 pub(super) fn rest_cells(owners: usize) -> [String; 4] {
     [format!("rest ({owners} owners)"), "-".to_owned(), "-".to_owned(), "-".to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Table {
+        let mut table = table(&["made by a layer", ">bytes that were freed", "freed in"]);
+        let cells = |made: &str, bytes: &str, freed: &str| [made, bytes, freed].map(str::to_owned);
+        table.add_row(cells("encoder.layers.11.attention.out", "1,024", "backward"));
+        table.add_row_with_note(cells("fc", "12,345", "-"), "a note of a few words below its row".to_owned());
+        table
+    }
+
+    #[test]
+    fn nothing_is_cut_where_there_is_room() {
+        let text = example().text(80);
+        let expected = "\
+made by a layer                   bytes that were freed   freed in
+";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("encoder.layers.11.attention.out                   1,024   backward\n"), "{text}");
+        assert_eq!(example().whole_width(), 66);
+    }
+
+    #[test]
+    fn heads_are_broken_and_names_are_cut_where_there_is_none() {
+        for width in [26, 30, 40, 56, 60] {
+            let text = example().text(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+            assert!(text.contains("12,345") && text.contains("1,024"), "{text}");
+        }
+        let text = example().text(40);
+        assert!(text.contains('\u{2026}'), "{text}");
+        assert!(text.contains("    a note of a few words below its row\n"), "{text}");
+    }
 }

@@ -1,28 +1,32 @@
 //! `viewer unread`: what of the peak nobody read again.
 use crate::analysis::{UnreadStorages, unread};
 use crate::model::{Run, ScopeNames, exact, shortened, size, time};
-use crate::view::text::table::{render, short_name, table};
+use crate::view::text::table::{Table, is_wide, short_name, table};
+use crate::view::text::terminal::Terminal;
+use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::{name_or_dash, owner_name};
-use crate::view::words::unread::{NOT_TOLD, unread_sentences};
+use crate::view::words::unread::{NOT_TOLD, history, unread_sentences};
 
 /// Characters of the scope in which storages were freed.
 const PLACE_WIDTH: usize = 44;
 
 /// The sentences, and the tables of what was freed late and what was held, each with at most `most` rows.
-pub fn unread_text(run: &Run, most: usize) -> String {
+pub fn unread_text(run: &Run, most: usize, terminal: Terminal) -> String {
+    let width = terminal.width;
     let mut out = format!("{}\n\n", run.title());
-    let Some(recorded) = &run.timeline.unread else { return out + NOT_TOLD };
+    let Some(recorded) = &run.timeline.unread else { return out + &wrapped(NOT_TOLD.trim_end(), "", "", width) };
     let storages = unread(&run.timeline);
-    unread_sentences(recorded, &storages).iter().for_each(|sentence| out.push_str(&format!("{sentence}\n")));
+    unread_sentences(recorded, &storages).iter().for_each(|sentence| out.push_str(&wrapped(sentence, "", "  ", width)));
     let (freed, held): (Vec<_>, Vec<_>) = storages.into_iter().partition(|storages| storages.freed);
     for (title, storages) in
         [("Freed later, and not read again before that", freed), ("Held to the end of the recording", held)]
     {
         if !storages.is_empty() {
-            out.push_str(&format!("\n{title}\n{}", storage_table(&storages, most)));
+            let table = if is_wide(width) { wide_table(&storages, most) } else { narrow_table(&storages, most) };
+            out.push_str(&format!("\n{title}\n{}", table.text(width)));
         }
     }
-    out
+    fitted(&out, width)
 }
 
 /// `layer op` of a scope.
@@ -32,7 +36,7 @@ fn layer_and_op(scope: Option<&ScopeNames>, otherwise: &str) -> String {
     })
 }
 
-fn storage_table(storages: &[UnreadStorages], most: usize) -> String {
+fn wide_table(storages: &[UnreadStorages], most: usize) -> Table {
     let heads = ["made by", "category", ">blocks", ">bytes", ">", "last read by", ">at", ">held for", "freed in"];
     let mut table = table(&heads);
     for one in storages.iter().take(most) {
@@ -49,13 +53,36 @@ fn storage_table(storages: &[UnreadStorages], most: usize) -> String {
             one.freed_in.as_ref().map_or("-".to_owned(), |scope| shortened(&owner_name(scope), PLACE_WIDTH)),
         ]);
     }
-    let rest = storages.get(most..).unwrap_or_default();
-    if !rest.is_empty() {
-        let sum = |number: fn(&UnreadStorages) -> u64| rest.iter().map(number).fold(0, u64::saturating_add);
-        let (blocks, bytes) = (sum(|one| one.sums.blocks), sum(|one| one.sums.usable_bytes));
+    if let Some([name, numbers @ ..]) = rest(storages, most) {
         let dash = || "-".to_owned();
-        let more = format!("rest ({} rows)", rest.len());
-        table.add_row([more, dash(), exact(blocks), exact(bytes), size(bytes), dash(), dash(), dash(), dash()]);
+        table.add_row([name, dash()].into_iter().chain(numbers).chain([dash(), dash(), dash(), dash()]));
     }
-    render(&table)
+    table
+}
+
+/// Who read the storages last and who freed them stands below their row.
+fn narrow_table(storages: &[UnreadStorages], most: usize) -> Table {
+    let mut table = table(&["made by", "category", ">blocks", ">bytes", ">"]);
+    for one in storages.iter().take(most) {
+        let cells = [
+            layer_and_op(one.made_in.as_ref(), "others"),
+            one.category.to_string(),
+            exact(one.sums.blocks),
+            exact(one.sums.usable_bytes),
+            size(one.sums.usable_bytes),
+        ];
+        table.add_row_with_note(cells, history(one));
+    }
+    if let Some([name, numbers @ ..]) = rest(storages, most) {
+        table.add_row([name, "-".to_owned()].into_iter().chain(numbers));
+    }
+    table
+}
+
+/// Name, blocks and bytes of the rows that are not shown.
+fn rest(storages: &[UnreadStorages], most: usize) -> Option<[String; 4]> {
+    let rest = storages.get(most..).filter(|rest| !rest.is_empty())?;
+    let sum = |number: fn(&UnreadStorages) -> u64| rest.iter().map(number).fold(0, u64::saturating_add);
+    let (blocks, bytes) = (sum(|one| one.sums.blocks), sum(|one| one.sums.usable_bytes));
+    Some([format!("rest ({} rows)", rest.len()), exact(blocks), exact(bytes), size(bytes)])
 }

@@ -1,5 +1,5 @@
 //! The account of the resident set as a picture: a waterfall of bars from the requested bytes up to the resident set, and
-//! below it the account that goes on to the control group's limit.
+//! below it the account that goes on to the control group's limit, and the account of each device.
 //!
 //! ```text
 //!  title
@@ -17,13 +17,14 @@ mod rows;
 
 mod panel;
 
-use crate::analysis::ChosenBook;
+use crate::analysis::{ChosenBook, devices};
 use crate::model::{Run, size};
 use crate::view::ink::{DIM, INK, STYLE};
 use crate::view::svg::Svg;
 use crate::view::waterfall::panel::{ROW, block};
 use crate::view::waterfall::rows::{Row, beyond_rows, book_rows};
 use crate::view::words::account::{account_sentence, asked_words};
+use crate::view::words::device::account_heading;
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 24.0;
@@ -32,23 +33,48 @@ const TITLE: f64 = 78.0;
 /// Height of a block beside its rows: its heading, and its axis.
 const BLOCK: f64 = 76.0;
 
-/// The waterfall of one book.
+/// The waterfall of one book, and below it that of each device whose memory was measured.
 pub fn waterfall_svg(run: &Run, chosen: &ChosenBook<'_>) -> String {
+    let blocks = book_blocks(chosen).into_iter().chain(device_blocks(run)).collect();
+    picture(run, &account_sentence(chosen, &run.timeline.peak), blocks)
+}
+
+/// The waterfall of one book alone.
+pub(super) fn book_svg(run: &Run, chosen: &ChosenBook<'_>) -> String {
+    picture(run, &account_sentence(chosen, &run.timeline.peak), book_blocks(chosen))
+}
+
+/// The waterfall of the devices alone; `None` where the memory of none was measured.
+pub(super) fn devices_svg(run: &Run) -> Option<String> {
+    let blocks = device_blocks(run);
+    (!blocks.is_empty()).then(|| picture(run, "Memory of devices", blocks))
+}
+
+/// A heading and the rows below it.
+type Block = (String, Vec<Row>);
+
+fn book_blocks(chosen: &ChosenBook<'_>) -> Vec<Block> {
     let book = &*chosen.book;
-    let blocks: Vec<(String, Vec<Row>)> = [
+    let blocks = vec![
         (format!("Resident set {}: {}", asked_words(&chosen.at), size(book.rss_bytes)), book_rows(book)),
         ("From the resident set to the limit".to_owned(), beyond_rows(&book.beyond)),
-    ]
-    .into_iter()
-    .filter(|(_, rows)| !rows.is_empty())
-    .collect();
+    ];
+    blocks.into_iter().filter(|(_, rows)| !rows.is_empty()).collect()
+}
+
+fn device_blocks(run: &Run) -> Vec<Block> {
+    let blocks = devices(run).into_iter().map(|device| (account_heading(&device), beyond_rows(&device.book)));
+    blocks.filter(|(_, rows)| !rows.is_empty()).collect()
+}
+
+/// Blocks below each other, under what ran and a sentence.
+fn picture(run: &Run, sentence: &str, blocks: Vec<Block>) -> String {
     let height = |rows: &[Row]| BLOCK + rows.len() as f64 * ROW;
     let whole = TITLE + blocks.iter().map(|(_, rows)| height(rows)).sum::<f64>() + MARGIN;
     let mut svg = Svg::new(WIDTH, whole, &format!("Account of the resident set: {}", run.title()), STYLE);
     svg.element("rect", format_args!("class=\"tl-bg\" width=\"{WIDTH}\" height=\"{whole}\" fill=\"#fff\""));
     svg.text(MARGIN, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
-    let sentence = account_sentence(chosen, &run.timeline.peak);
-    svg.text(MARGIN, 52.0, format_args!("{DIM} font-size=\"13\""), &sentence);
+    svg.text(MARGIN, 52.0, format_args!("{DIM} font-size=\"13\""), sentence);
     let mut top = TITLE;
     for (heading, rows) in &blocks {
         block(&mut svg, top, heading, rows);
@@ -61,7 +87,7 @@ pub fn waterfall_svg(run: &Run, chosen: &ChosenBook<'_>) -> String {
 mod tests {
     use super::*;
     use crate::analysis::{PEAK, book_at};
-    use crate::model::fixture::{fine_book, tiny};
+    use crate::model::fixture::{fine_book, tiny, with_device};
     use alloc_timeline::{Book, BookLine, Timeline};
 
     fn drawn(book: Book) -> String {
@@ -88,5 +114,16 @@ mod tests {
                 assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             }
         }
+    }
+
+    #[test]
+    fn the_account_of_a_device_follows_that_of_the_process() {
+        let run = Run::new("x", Timeline { book: Some(fine_book()), ..with_device(tiny()) });
+        let svg = waterfall_svg(&run, &book_at(&run.timeline, PEAK).unwrap().unwrap());
+        let at = |text: &str| svg.find(text).unwrap_or_else(|| panic!("{text} in {svg}"));
+        assert!(at(">memory.max</text>") < at(">Account of cuda:0, a GPU, at 3.1 ms</text>"));
+        assert!(at(">NVML process</text>") < at(">device used</text>"));
+        assert!(svg.contains("unavailable: not told") && !svg.contains("Account of cuda:1"), "{svg}");
+        assert_eq!(devices_svg(&Run::new("x", tiny())), None);
     }
 }

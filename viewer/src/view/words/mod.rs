@@ -1,6 +1,8 @@
 //! Names and sentences that the terminal and the page have in common.
 // Each group uses only the groups above it.
 pub(super) mod account;
+pub(super) mod device;
+pub(super) mod energy;
 pub(super) mod names;
 mod near_limit;
 pub(super) mod owners;

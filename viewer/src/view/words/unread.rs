@@ -5,6 +5,7 @@ use alloc_timeline::{NONE, Unread};
 
 use crate::analysis::{Release, UnreadStorages, releases};
 use crate::model::{ScopeNames, exact, size, time};
+use crate::view::words::names::owner_name;
 
 /// The text for a timeline that says nothing about reads.
 pub(in crate::view) const NOT_TOLD: &str =
@@ -75,6 +76,22 @@ fn freed_place(scope: &ScopeNames) -> String {
         }
         (NONE, NONE) => format!("{place}, outside of any layer and operator, by the program itself"),
         _ => place,
+    }
+}
+
+/// Who read storages last, and who freed them, as a clause.
+pub(in crate::view) fn history(storages: &UnreadStorages) -> String {
+    let read = match (&storages.read_in, storages.read_ns) {
+        (Some(scope), Some(ns)) => format!("last read by {} at {}", owner_name(scope), time(ns)),
+        (Some(scope), None) => format!("last read by {}", owner_name(scope)),
+        (None, _) => "never read".to_owned(),
+    };
+    let held = storages.held_ns.map_or_else(String::new, |ns| format!(" {} later", time(ns)));
+    match (storages.freed, &storages.freed_in) {
+        (false, _) => read,
+        (true, None) => format!("{read}; freed{held}"),
+        (true, Some(scope)) if owner_name(scope) == NONE => format!("{read}; freed{held} by the program itself"),
+        (true, Some(scope)) => format!("{read}; freed{held} in {}", owner_name(scope)),
     }
 }
 

@@ -139,7 +139,7 @@ impl MadeUp {
     }
 }
 
-/// Statics of this test's own: a tracker and an attribution that tells it.
+/// Statics of this test's own: a tracker and an attribution that tells it; and thread 1, for a test that runs operators.
 #[macro_export]
 macro_rules! attribution {
     ($tracker:ident, $attribution:ident) => {
@@ -147,6 +147,10 @@ macro_rules! attribution {
         static SEQUENCES: alloc_torch_core::SequenceTable = alloc_torch_core::SequenceTable::new();
         static $attribution: alloc_torch_core::Attribution<&$crate::made_up::MadeUp> =
             alloc_torch_core::Attribution::new(&$tracker, &SEQUENCES);
+    };
+    ($tracker:ident, $attribution:ident, $thread:ident) => {
+        $crate::attribution!($tracker, $attribution);
+        let $thread = $crate::made_up::Thread::new(&$attribution, &$tracker, 1);
     };
 }
 

@@ -1,0 +1,78 @@
+//! `trainer models`: the networks with their sizes, in a table or as JSON.
+use anyhow::Result;
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::name::ModelName;
+use super::plan::saved_for_backward;
+use crate::figures::table;
+
+/// One network, for images of the side that its reference is for.
+#[derive(Debug, Serialize)]
+struct Entry {
+    model: &'static str,
+    parameters: u64,
+    /// `[channels, side, side]`
+    input: [u64; 3],
+    classes: u64,
+    /// What each further image leaves for the backward pass, in fp32.
+    saved_bytes_an_image: u64,
+    paper: &'static str,
+}
+
+impl Entry {
+    fn of(model: ModelName) -> Result<Entry> {
+        let input = model.input();
+        // The data sets that the small networks are for have ten classes.
+        let classes = if input.side < 64 { 10 } else { 1000 };
+        let stages = model.stages(classes);
+        let saved = |batch| Ok::<u64, anyhow::Error>(saved_for_backward(&stages, batch, input)?.values().sum());
+        Ok(Entry {
+            model: model.as_str(),
+            parameters: stages.iter().map(|stage| stage.op.parameters()).sum(),
+            input: [input.channels, input.side, input.side],
+            classes,
+            saved_bytes_an_image: saved(2)? - saved(1)?,
+            paper: model.paper(),
+        })
+    }
+}
+
+/// The text of `trainer models`.
+pub fn models(as_json: bool) -> Result<String> {
+    let mut models = ModelName::value_variants().to_vec();
+    models.sort_by_key(|model| model.as_str());
+    let entries = models.into_iter().map(Entry::of).collect::<Result<Vec<Entry>>>()?;
+    if as_json {
+        return Ok(serde_json::to_string(&entries)?);
+    }
+    let rows = entries.iter().map(|entry| {
+        let [channels, side, _] = entry.input;
+        vec![
+            entry.model.to_owned(),
+            entry.parameters.to_string(),
+            format!("{channels}x{side}x{side}"),
+            format!("{:.3}", entry.saved_bytes_an_image as f64 / f64::from(1 << 20)),
+            entry.paper.to_owned(),
+        ]
+    });
+    let titles = ["model", ">parameters", "image", ">MiB an image", "paper"];
+    let table = table(&titles, rows);
+    Ok(format!("{table}\nMiB an image: what each further image leaves for the backward pass, in fp32"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_network_is_listed_once() {
+        let listed: serde_json::Value = serde_json::from_str(&models(true).expect("all fit")).expect("JSON");
+        let entries = listed.as_array().expect("an array");
+        assert_eq!(entries.len(), ModelName::value_variants().len());
+        let resnet = entries.iter().find(|entry| entry["model"] == "resnet18").expect("listed");
+        assert_eq!((&resnet["parameters"], &resnet["saved_bytes_an_image"]), (&11_689_512.into(), &21_581_728.into()));
+        let table = models(false).expect("all fit");
+        assert!(table.lines().any(|line| line.starts_with("densenet_bc100_12")), "{table}");
+    }
+}
