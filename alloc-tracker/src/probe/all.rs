@@ -86,7 +86,7 @@ impl Probes {
     /// Reads what a book needs now; `session_ns` is the time since the session began. `None` when the resident set cannot
     /// be read.
     pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
-        self.coarse.book(sys::now_ns(), session_ns, survey)
+        self.coarse.book(session_ns, survey)
     }
 
     /// The columns of the coarse book of the latest reading, when `live` bytes are live.

@@ -60,6 +60,12 @@ pub fn keeps_mappings() -> bool {
     backend::inner::name().is_none() && backend::backend() == Backend::Jemalloc
 }
 
+/// Whether an anonymous mapping of an allocator that keeps its mappings may be its own without looking so: then the kernel's
+/// flags tell.
+pub fn needs_flags(range: &Range) -> bool {
+    jemalloc::has_form_of_base(range)
+}
+
 /// Whether the allocator's mappings can be told from the program's.
 pub fn is_known() -> bool {
     backend::inner::name().is_none()

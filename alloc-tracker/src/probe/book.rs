@@ -12,7 +12,7 @@
 //! unexplained                             statm's resident set less all of these
 //! ```
 //!
-//! The readings are of one instant: they take about a millisecond for a gigabyte. The survey takes longer. A thread of
+//! The readings are of one instant: they take some tenths of a millisecond. The survey takes longer. A thread of
 //! its own makes one now and then (`recorder/background.rs`), and the latest one is used: what it counts changes
 //! slowly. Of the pages of files, statm tells the sum, so that only their names are as old as the survey. A survey that
 //! ends after the book that asked for it corrects that book.
@@ -20,15 +20,16 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::{Book, BookLine, BookPart};
 
+use super::allocator;
 use super::claims::Claims;
+use super::cost::Cost;
 use super::counted::Counted;
 use super::parts::Parts;
-use super::resident::Pagemap;
 use super::smaps::Range;
 use super::status::{Sizes, Statm};
 use super::survey::Survey;
-use super::touched::Touched;
-use super::{allocator, cost};
+use super::touched::{Quick, Touched};
+use crate::sys;
 
 /// What a book reads at one instant.
 #[derive(Clone, Debug)]
@@ -55,16 +56,27 @@ pub struct BookReadings {
 #[derive(Debug)]
 pub struct Instruments {
     statm: Statm,
-    pagemap: Pagemap,
+    cost: Cost,
     listed: Option<Listed>,
     touched: Touched,
+}
+
+/// The resident bytes of the allocator's mappings.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// How many they are.
+    pub bytes: u64,
+    /// The other anonymous pages of the process, in bytes.
+    pub others: u64,
+    /// Whether all pages were looked at.
+    took_long: bool,
 }
 
 /// The allocator's mappings at some time.
 #[derive(Debug)]
 struct Listed {
     ranges: Vec<Range>,
-    /// The bytes of all mappings of the process at that time, and the mappings that were known from the survey. As long as
+    /// The bytes of all mappings of the process at that time, and the mappings that were known from the survey. While
     /// neither has changed, an allocator that keeps its mappings has the same.
     mapped: u64,
     surveyed: Vec<Range>,
@@ -73,52 +85,66 @@ struct Listed {
 impl Instruments {
     /// Opens the files.
     pub fn open() -> Self {
-        Instruments { statm: Statm::open(), pagemap: Pagemap::open(), listed: None, touched: Touched::default() }
+        Instruments { statm: Statm::open(), cost: Cost::open(), listed: None, touched: Touched::default() }
     }
 
-    /// Resident bytes of the allocator's mappings now, when the process's resident set is `rss`; `whole` says whether all
-    /// pages are looked at.
+    /// Counts the resident bytes of the allocator's mappings now; `whole` says whether all pages are looked at in any case.
     ///
     /// # Errors
     /// A sentence, when the mappings are not known.
-    pub fn touched(&mut self, survey: &Survey, rss: u64, whole: bool) -> Result<u64, String> {
-        let mut touched = std::mem::take(&mut self.touched);
-        let ranges = self.ranges(survey);
-        let present = ranges.map(|ranges| if whole { touched.whole(ranges, rss) } else { touched.quick(ranges, rss) });
-        self.touched = touched;
-        present.map(|present| present.saturating_sub(survey.zeroes))
-    }
-
-    /// The tracker's resident bytes by name; `heap` are its live bytes on the heap.
-    pub fn tracker(&self, heap: u64) -> BTreeMap<String, u64> {
-        cost::overhead(heap, &self.pagemap)
-    }
-
-    /// The allocator's mappings, of this moment or as they still are. Listing all mappings takes as long as the rest of a
-    /// reading.
-    fn ranges(&mut self, survey: &Survey) -> Result<&[Range], String> {
-        let mapped = self.statm.read().map_or(0, |sizes| sizes.mapped);
-        let stands = |listed: &Listed| listed.mapped == mapped && listed.surveyed == survey.allocator;
-        if !(allocator::keeps_mappings() && self.listed.as_ref().is_some_and(stands)) {
-            let (ranges, surveyed) = (survey.allocator_now()?, survey.allocator.clone());
-            self.listed = Some(Listed { ranges, mapped, surveyed });
+    pub fn touched(&mut self, survey: &Survey, whole: bool) -> Result<Count, String> {
+        let sizes = self.statm.read().ok_or("unavailable: /proc/self/statm cannot be read")?;
+        let anonymous = sizes.anonymous();
+        let Instruments { listed, touched, .. } = self;
+        let listed = match listed {
+            Some(listed) if allocator::keeps_mappings() && listed.surveyed == survey.allocator => listed,
+            _ => listed.insert(Listed::now(survey, sizes.mapped)?),
+        };
+        let mut quick = if whole { Quick::Wrong } else { touched.quick(&listed.ranges, anonymous) };
+        if quick == Quick::Elsewhere && listed.mapped != sizes.mapped {
+            *listed = Listed::now(survey, sizes.mapped)?;
+            quick = touched.quick(&listed.ranges, anonymous);
         }
-        Ok(self.listed.as_ref().map_or(&[], |listed| listed.ranges.as_slice()))
+        let (bytes, took_long) = match quick {
+            Quick::Right(bytes) => (bytes, false),
+            Quick::Elsewhere => (touched.begin_again(&listed.ranges, anonymous), false),
+            Quick::Wrong => (touched.whole(&listed.ranges, anonymous), true),
+        };
+        let bytes = bytes.saturating_sub(survey.zeroes);
+        Ok(Count { bytes, others: anonymous.saturating_sub(bytes), took_long })
+    }
+
+    /// The tracker's resident bytes by name at the clock's time `now_ns`; `heap` are its live bytes on the heap, and
+    /// `others` the anonymous pages that are not the allocator's, where they are known.
+    pub fn tracker(&mut self, heap: u64, others: Option<u64>, now_ns: u64) -> BTreeMap<String, u64> {
+        self.cost.overhead(heap, others, now_ns)
+    }
+}
+
+impl Listed {
+    /// Lists the allocator's mappings, which takes as long as all the rest of a reading; `mapped` bytes are mapped.
+    fn now(survey: &Survey, mapped: u64) -> Result<Self, String> {
+        Ok(Listed { ranges: survey.allocator_now()?, mapped, surveyed: survey.allocator.clone() })
     }
 }
 
 impl BookReadings {
     /// Reads everything now; `survey` knows the allocator's mappings. `None` when the resident set cannot be read.
     pub fn take(time_ns: u64, survey: &Survey, instruments: &mut Instruments) -> Option<Self> {
-        // What comes first may take long. The rest are the readings that change fast.
-        let _ = instruments.ranges(survey);
-        let before = instruments.statm.read()?.rss;
-        let counted = Counted::now();
-        let claims = allocator::claims(&counted);
-        let touched = instruments.touched(survey, before, true);
+        let mut counted = Counted::now();
+        let mut claims = allocator::claims(&counted);
+        let mut touched = instruments.touched(survey, false);
+        if touched.as_ref().is_ok_and(|count| count.took_long) {
+            // All readings should be of one instant, and a quick count is possible now.
+            counted = Counted::now();
+            claims = allocator::claims(&counted);
+            touched = instruments.touched(survey, false);
+        }
         let Sizes { rss, files, .. } = instruments.statm.read()?;
-        let tracker = instruments.tracker(counted.tracker);
-        let pages_from = instruments.pagemap.source();
+        let others = touched.as_ref().ok().map(|count| count.others);
+        let tracker = instruments.tracker(counted.tracker, others, sys::now_ns());
+        let touched = touched.map(|count| count.bytes);
+        let pages_from = instruments.cost.source();
         Some(BookReadings { time_ns, counted, rss, files, claims, touched, tracker, pages_from })
     }
 

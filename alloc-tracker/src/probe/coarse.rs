@@ -17,13 +17,13 @@ use super::status::Sizes;
 use super::survey::Survey;
 
 /// The pages of the allocator's mappings and of the tracker's are counted when the resident set has changed by more than
-/// one part in this, and the count fits into what the probe may take ...
-const CHANGE: u64 = 200;
-/// ... and all of them, whatever has changed, after so many nanoseconds, when so many more counts fit.
-const AGE_NS: u64 = 1_000_000_000;
+/// one part in this, and so many more counts fit into what the probe may take ...
+const CHANGE: u64 = 128;
 const MORE_COUNTS: u64 = 16;
-/// The tracker's pages, which grow slowly, are counted again after so many nanoseconds.
-const TRACKER_AGE_NS: u64 = 1_000_000_000;
+/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come ...
+const LARGE_CHANGE: u64 = 32;
+/// ... and all of them, whatever has changed, after so many nanoseconds, when that many fit.
+const AGE_NS: u64 = 1_000_000_000;
 
 /// The latest readings, in bytes.
 #[derive(Debug)]
@@ -36,8 +36,6 @@ pub struct Coarse {
     counted: Option<Count>,
     /// When all pages were counted.
     whole_ns: u64,
-    /// When the tracker's pages were counted.
-    tracker_ns: u64,
     instruments: Instruments,
 }
 
@@ -57,7 +55,7 @@ impl Coarse {
     /// A coarse book without readings.
     pub fn new() -> Self {
         let instruments = Instruments::open();
-        Coarse { resident: None, surveyed: None, claimed: None, counted: None, whole_ns: 0, tracker_ns: 0, instruments }
+        Coarse { resident: None, surveyed: None, claimed: None, counted: None, whole_ns: 0, instruments }
     }
 
     /// Takes over the resident set of this tick and the latest survey, and counts pages if that is due at the clock's time
@@ -69,10 +67,11 @@ impl Coarse {
             let other = survey.other.total() + survey.pinned.total() + survey.data.total();
             [survey.shared, survey.written.total(), survey.stacks.total(), other]
         });
-        let has_changed = self.counted.is_none_or(|count| count.rss.abs_diff(rss) > rss / CHANGE);
-        let is_old = now_ns.saturating_sub(self.whole_ns) > AGE_NS;
-        let whole = is_old && spent::fits(Probe::Pages, MORE_COUNTS, now_ns);
-        if whole || (has_changed && spent::fits(Probe::Pages, 1, now_ns)) {
+        let has_changed = |part| self.counted.is_none_or(|count| count.rss.abs_diff(rss) > rss / part);
+        let many_fit = spent::fits(Probe::Pages, MORE_COUNTS, now_ns);
+        let whole = many_fit && now_ns.saturating_sub(self.whole_ns) > AGE_NS;
+        let is_due = if many_fit { has_changed(CHANGE) } else { has_changed(LARGE_CHANGE) };
+        if whole || (is_due && spent::fits(Probe::Pages, 1, now_ns)) {
             self.count(now_ns, rss, whole, survey);
         }
     }
@@ -81,16 +80,10 @@ impl Coarse {
     fn count(&mut self, now_ns: u64, rss: u64, whole: bool, survey: &Survey) {
         let mut watch = Stopwatch::start();
         let tracker_heap = Counted::now().tracker;
-        let touched = self.instruments.touched(survey, rss, whole);
-        let tracker_is_old = now_ns.saturating_sub(self.tracker_ns) > TRACKER_AGE_NS;
-        let tracker = match self.counted {
-            Some(count) if !tracker_is_old => (count.tracker - count.tracker_heap) + tracker_heap,
-            _ => {
-                self.tracker_ns = now_ns;
-                self.instruments.tracker(tracker_heap).values().sum()
-            }
-        };
-        self.counted = Some(Count { touched: touched.ok(), tracker, tracker_heap, rss });
+        let touched = self.instruments.touched(survey, whole);
+        let others = touched.as_ref().ok().map(|count| count.others);
+        let tracker = self.instruments.tracker(tracker_heap, others, now_ns).values().sum();
+        self.counted = Some(Count { touched: touched.ok().map(|count| count.bytes), tracker, tracker_heap, rss });
         if whole {
             self.whole_ns = now_ns;
         }
@@ -102,9 +95,9 @@ impl Coarse {
         self.claimed = claimed;
     }
 
-    /// Reads what a book needs, which the columns use as well, at the clock's time `now_ns`. That is `session_ns` after the
-    /// session began. `None` when the resident set cannot be read.
-    pub fn book(&mut self, now_ns: u64, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
+    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began. `None` when the resident
+    /// set cannot be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
         let mut watch = Stopwatch::start();
         let readings = BookReadings::take(session_ns, survey, &mut self.instruments);
         watch.lap(Probe::Book);
@@ -116,7 +109,6 @@ impl Coarse {
             tracker_heap: readings.counted.tracker,
             rss: readings.rss,
         });
-        (self.whole_ns, self.tracker_ns) = (now_ns, now_ns);
         Some(readings)
     }
 

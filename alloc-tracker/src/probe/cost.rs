@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use super::counted::Counted;
-use super::resident::Pagemap;
+use super::resident::{Pagemap, Pages, in_core};
 use super::smaps::Range;
 use super::spent::{Probe, Stopwatch};
 use crate::event::ring;
@@ -45,27 +45,169 @@ fn in_order(ranges: impl Iterator<Item = (usize, usize)>) -> Vec<Range> {
 /// All that the tracker keeps resident now, in bytes by name.
 pub fn overhead_now() -> BTreeMap<String, u64> {
     let mut watch = Stopwatch::start();
-    let overhead = overhead(Counted::now().tracker, &Pagemap::open());
+    let overhead = Cost::open().overhead(Counted::now().tracker, None, sys::now_ns());
     watch.lap(Probe::Closing);
     overhead
 }
 
-/// All that the tracker keeps resident, in bytes by name. `heap` is its live bytes on the heap.
-pub fn overhead(heap: u64, pagemap: &Pagemap) -> BTreeMap<String, u64> {
-    let resident =
-        |ranges: Vec<Range>| -> u64 { ranges.iter().map(|range| pagemap.resident(range.start, range.end)).sum() };
-    let mapped = resident(in_order(sys::mappings()));
-    let threads = (ledger::most_threads() * size_of::<Slot>()) as u64;
-    let stacks = resident(in_order(stacks::ranges().into_iter()));
-    let mut parts = BTreeMap::from([
-        ("recorder_heap".to_owned(), heap),
-        ("threads".to_owned(), threads.min(mapped)),
-        ("shadow_map".to_owned(), mapped.saturating_sub(threads + stacks)),
-        // Two tables can share a page, so that the sum over each table would count it twice.
-        ("tables".to_owned(), resident(in_order(tables().into_iter()))),
-    ]);
-    if stacks > 0 {
-        parts.insert("stacks".to_owned(), stacks);
+/// What a count used of the one before is counted anew after so many nanoseconds.
+const AGE_NS: u64 = 2_000_000_000;
+/// Pages of zeroes are counted anew next time when they are more than 1 part in this: they may be pages that a forked child
+/// shares.
+const MANY_ZEROES: u64 = 16;
+/// The tracker's pages are as many as before while the process's other anonymous pages differ by at most 1 part in this
+/// from what they were.
+const SAME: u64 = 128;
+
+/// Counts the tracker's resident pages again and again.
+///
+/// Some of them are the kernel's page of zeroes, and not resident. Only /proc/self/pagemap tells them, and it takes ten times
+/// as long as `mincore`. They are few and change slowly: so most counts are `mincore`'s, less what was of zeroes when
+/// pagemap was last asked. And where all anonymous pages that are not the allocator's are as many as at the count before,
+/// so are the tracker's, which are some of them.
+#[derive(Debug)]
+pub struct Cost {
+    pagemap: Pagemap,
+    latest: Option<Latest>,
+}
+
+/// The latest counts of [`parts`], in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    /// The pages of zeroes; `None` when they cannot be used again.
+    zeroes: Option<[u64; 3]>,
+    /// When those were counted.
+    zeroes_ns: u64,
+    resident: [u64; 3],
+    /// The anonymous pages that are not the allocator's.
+    others: Option<u64>,
+}
+
+/// What the tracker has mapped, the part of it that is for stacks, and its tables. Two tables can share a page, so that the
+/// sum over each table would count it twice.
+fn parts() -> [Vec<Range>; 3] {
+    [in_order(sys::mappings()), in_order(stacks::ranges().into_iter()), in_order(tables().into_iter())]
+}
+
+impl Cost {
+    /// Opens the files.
+    pub fn open() -> Self {
+        Cost { pagemap: Pagemap::open(), latest: None }
     }
-    parts
+
+    /// Which instrument tells the tracker's pages from those of zeroes.
+    pub fn source(&self) -> &'static str {
+        self.pagemap.source()
+    }
+
+    /// All that the tracker keeps resident at the clock's time `now_ns`, in bytes by name. `heap` is its live bytes on the
+    /// heap, `others` the process's anonymous pages that are not the allocator's, where they are known.
+    pub fn overhead(&mut self, heap: u64, others: Option<u64>, now_ns: u64) -> BTreeMap<String, u64> {
+        let [mapped, stacks, tables] = self.resident(parts, others, now_ns);
+        let threads = (ledger::most_threads() * size_of::<Slot>()) as u64;
+        let mut parts = BTreeMap::from([
+            ("recorder_heap".to_owned(), heap),
+            ("threads".to_owned(), threads.min(mapped)),
+            ("shadow_map".to_owned(), mapped.saturating_sub(threads + stacks)),
+            ("tables".to_owned(), tables),
+        ]);
+        if stacks > 0 {
+            parts.insert("stacks".to_owned(), stacks);
+        }
+        parts
+    }
+
+    /// Resident bytes of `parts`.
+    fn resident(&mut self, parts: impl Fn() -> [Vec<Range>; 3], others: Option<u64>, now_ns: u64) -> [u64; 3] {
+        let latest = self.latest.filter(|latest| now_ns.saturating_sub(latest.zeroes_ns) <= AGE_NS);
+        let is_same = |latest: &Latest| {
+            let both = latest.others.zip(others);
+            both.is_some_and(|(before, others)| before.abs_diff(others) <= others / SAME)
+        };
+        if let Some(latest) = latest.filter(is_same) {
+            return latest.resident;
+        }
+        let parts = parts();
+        let (resident, zeroes, zeroes_ns) = match latest.and_then(|latest| Some((latest.zeroes?, latest.zeroes_ns))) {
+            Some((zeroes, zeroes_ns)) => {
+                let present = parts.each_ref().map(|ranges| in_core(ranges));
+                let resident = std::array::from_fn(|part| present[part].saturating_sub(zeroes[part]));
+                (resident, Some(zeroes), zeroes_ns)
+            }
+            None => {
+                let pages = parts.each_ref().map(|ranges| self.pages(ranges));
+                let zeroes = pages.map(|pages| pages.present - pages.own);
+                let present: u64 = pages.iter().map(|pages| pages.present).sum();
+                let are_few = zeroes.iter().sum::<u64>() <= present / MANY_ZEROES;
+                (pages.map(|pages| pages.own), are_few.then_some(zeroes), now_ns)
+            }
+        };
+        self.latest = Some(Latest { zeroes, zeroes_ns, resident, others });
+        resident
+    }
+
+    fn pages(&self, ranges: &[Range]) -> Pages {
+        let pages = ranges.iter().map(|range| self.pagemap.pages(range.start, range.end));
+        pages.fold(Pages::default(), |sum, pages| Pages {
+            present: sum.present + pages.present,
+            own: sum.own + pages.own,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES: usize = 64;
+
+    /// A mapping of so many pages, as a part, and what reads or writes one of them.
+    fn mapping() -> ([Vec<Range>; 3], impl Fn(usize), impl Fn(usize)) {
+        let page = page_bytes();
+        let start = sys::map_zeroed(PAGES * page);
+        let range = start.addr()..start.addr() + PAGES * page;
+        // SAFETY: the mapping has so many pages, and it is the test's own.
+        let read = move |index| unsafe { _ = start.add(index * page).read_volatile() };
+        // SAFETY: as above.
+        let write = move |index| unsafe { start.add(index * page).write_volatile(1) };
+        ([vec![range], Vec::new(), Vec::new()], read, write)
+    }
+
+    #[test]
+    fn a_quick_count_leaves_out_the_pages_of_zeroes_that_are_known() {
+        let (parts, read, write) = mapping();
+        let mut cost = Cost::open();
+        if cost.pagemap.source() != "/proc/self/pagemap" {
+            return println!("SKIPPED: no /proc/self/pagemap");
+        }
+        let mut pages = |now_ns| cost.resident(|| parts.clone(), None, now_ns)[0] / page_bytes() as u64;
+        (0..32).for_each(&write);
+        read(40);
+        assert_eq!(pages(1), 32);
+        (32..36).for_each(&write);
+        assert_eq!(pages(2), 36);
+        read(41);
+        assert_eq!(pages(3), 37, "this page of zeroes is not known yet");
+        assert_eq!(pages(4 + AGE_NS), 36);
+        // With many pages of zeroes, each count is pagemap's.
+        (42..64).for_each(&read);
+        assert_eq!(pages(5 + 2 * AGE_NS), 36);
+        write(42);
+        assert_eq!(pages(6 + 2 * AGE_NS), 37);
+    }
+
+    #[test]
+    fn nothing_is_counted_while_the_other_pages_are_as_many() {
+        let (parts, _, write) = mapping();
+        let mut cost = Cost::open();
+        let mut pages =
+            |others: u64, now_ns| cost.resident(|| parts.clone(), Some(others), now_ns)[0] / page_bytes() as u64;
+        write(0);
+        assert_eq!(pages(1_280, 1), 1);
+        write(1);
+        assert_eq!(pages(1_290, 2), 1, "10 are less than 1,290 / 128");
+        assert_eq!(pages(1_292, 3), 2);
+        write(2);
+        assert_eq!(pages(1_292, 4 + AGE_NS), 3);
+    }
 }

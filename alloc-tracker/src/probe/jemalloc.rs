@@ -86,9 +86,14 @@ pub fn owns(range: &Range, unreserved: bool) -> bool {
     extent(range.start) || extent(range.end - page_bytes()) || (unreserved && is_base(range))
 }
 
+/// Whether [`owns`] needs to know of a mapping if it was mapped with MAP_NORESERVE.
+pub fn has_form_of_base(range: &Range) -> bool {
+    const HUGE: usize = 2 << 20;
+    range.start.is_multiple_of(HUGE) && range.len().is_multiple_of(HUGE)
+}
+
 /// Blocks of tables are whole huge pages, and there are no more of them than `mapped` has beside the extents.
 fn is_base(range: &Range) -> bool {
-    const HUGE: usize = 2 << 20;
     let read = || -> Option<usize> {
         epoch::advance().ok()?;
         let size = |name: &'static [u8]| size(name).ok();
@@ -96,7 +101,7 @@ fn is_base(range: &Range) -> bool {
         let extents = stats::active::read().ok()? as u64 + size(b"arenas.page\0")? * free;
         Some((stats::mapped::read().ok()? as u64).saturating_sub(extents) as usize)
     };
-    range.start.is_multiple_of(HUGE) && range.len().is_multiple_of(HUGE) && range.len() <= read().unwrap_or_default()
+    has_form_of_base(range) && range.len() <= read().unwrap_or_default()
 }
 
 /// jemalloc's version and settings, for the timeline's head.

@@ -62,6 +62,36 @@ impl Pagemap {
     }
 }
 
+/// So many pages of files are read from pagemap at once.
+const MANY: usize = 16 * BLOCK as usize;
+
+impl Pagemap {
+    /// The present pages of `range`, which maps a file or shared memory: (those of the file, those of the process's own, which
+    /// it has written), in bytes. `None` where pagemap cannot be read.
+    ///
+    /// `mincore` tells of such a range what is in the page cache, mapped or not.
+    pub fn of_file(&self, range: &Range) -> Option<(u64, u64)> {
+        let file = self.file.as_ref()?;
+        let (mut page, last) = (range.start as u64 / self.page_bytes, range.end as u64 / self.page_bytes);
+        let (mut of_file, mut written) = (0, 0);
+        let mut entries = [0u8; 8 * MANY];
+        while page < last {
+            let wanted = ((last - page) as usize).min(MANY) * 8;
+            // Behind the addresses that programs have there is nothing: the kernel's page of system calls.
+            let got = file.read_at(&mut entries[..wanted], page * 8).ok().filter(|got| *got >= 8);
+            let Some(got) = got else { break };
+            for word in entries[..got].chunks_exact(8) {
+                let entry = word.try_into().map_or(0, u64::from_ne_bytes);
+                let (present, is_files) = (entry >> 63, entry >> 61 & 1);
+                of_file += present & is_files;
+                written += present & !is_files & 1;
+            }
+            page += got as u64 / 8;
+        }
+        Some((of_file * self.page_bytes, written * self.page_bytes))
+    }
+}
+
 /// Pages of a range, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
@@ -90,8 +120,8 @@ impl Pages {
         }
     }
 
-    /// Adds the page of one entry, a native 64-bit word: bit 63 says that the page is present, bit 56 that it is mapped
-    /// once.
+    /// Adds the page of one entry, a native 64-bit word: bit 63 says that the page is present, bit 61 that it is a file's
+    /// or of shared memory, bit 56 that it is mapped once.
     fn add(&mut self, entry: u64, page_bytes: u64) {
         let (present, exclusive) = (entry >> 63, entry >> 56 & 1);
         self.present += present * page_bytes;

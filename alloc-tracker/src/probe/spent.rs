@@ -1,7 +1,7 @@
 //! What reading the probes has cost since the session began: processor time by probe, and whether another reading fits.
 //!
 //! Together the probes may take [`ONE_PART_IN`] of the time, and [`AT_ONCE_NS`] more: so a session has something to spend
-//! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 40 s on. Before each
+//! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 4 s on. Before each
 //! reading that takes longer than a read of a short file, [`fits`] is asked. It expects the reading to take as long as the
 //! one before, and says no when the sum of all probes would exceed what they may take, or that probe its own share of it.
 //! Only the first reading of each probe comes in any case.
@@ -16,7 +16,7 @@ use crate::sys;
 /// The probes may take one part in this of the time ...
 const ONE_PART_IN: u64 = 200;
 /// ... and so many nanoseconds besides.
-const AT_ONCE_NS: u64 = 200_000_000;
+const AT_ONCE_NS: u64 = 20_000_000;
 
 /// A probe, or several that are read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,11 @@ pub enum Probe {
 /// take; 0 for one that is never refused. They are a hundred in sum, so that none of them can keep another from its share.
 const PROBES: [(Probe, &str, u64); 10] = [
     (Probe::Resident, "resident", 0),
-    (Probe::Columns, "columns", 10),
-    (Probe::Pages, "pages", 35),
-    (Probe::Book, "book", 30),
+    (Probe::Columns, "columns", 15),
+    (Probe::Pages, "pages", 30),
+    (Probe::Book, "book", 20),
     (Probe::Survey, "survey", 15),
-    (Probe::Beyond, "beyond", 10),
+    (Probe::Beyond, "beyond", 20),
     (Probe::Limits, "limits", 0),
     (Probe::Power, "power", 0),
     (Probe::Closing, "closing", 0),
@@ -89,10 +89,19 @@ pub fn by_probe() -> BTreeMap<String, u64> {
 
 /// Whether `readings` more of `probe` fit into what it may take, at the clock's time `now_ns`. True before the first.
 pub fn fits(probe: Probe, readings: u64, now_ns: u64) -> bool {
+    fits_with(PROBES[probe as usize].2, probe, readings, now_ns)
+}
+
+/// Whether they fit into what all probes may take, whatever the share of `probe`.
+pub fn fits_into_all(probe: Probe, readings: u64, now_ns: u64) -> bool {
+    fits_with(100, probe, readings, now_ns)
+}
+
+fn fits_with(hundredths: u64, probe: Probe, readings: u64, now_ns: u64) -> bool {
     let sum_ns = PROBES.iter().filter(|one| one.0 != Probe::Asked).map(|one| of(one.0).all_ns.load(Relaxed)).sum();
     let (own_ns, latest_ns) = (of(probe).all_ns.load(Relaxed), of(probe).latest_ns.load(Relaxed));
     let passed_ns = now_ns.saturating_sub(BEGAN_NS.load(Relaxed));
-    latest_ns == 0 || allowed(passed_ns, PROBES[probe as usize].2, [sum_ns, own_ns], latest_ns.saturating_mul(readings))
+    latest_ns == 0 || allowed(passed_ns, hundredths, [sum_ns, own_ns], latest_ns.saturating_mul(readings))
 }
 
 /// Whether `more_ns` are allowed after `passed_ns` of the session, when all probes have taken `sum_ns`, and this one, with
@@ -136,22 +145,22 @@ mod tests {
         assert!(PROBES.iter().enumerate().all(|(number, one)| one.0 as usize == number));
     }
 
-    /// After 4 s, all may have taken 200 + 4,000 / 200 = 220 ms, and a probe with 25 hundredths 55 of them.
+    /// After 16 s, all may have taken 20 + 16,000 / 200 = 100 ms, and a probe with 25 hundredths 25 of them.
     #[test]
     fn a_reading_fits_into_both_its_own_share_and_that_of_all() {
         const MS: u64 = 1_000_000;
-        let fits = |sum, own, more| allowed(4_000 * MS, 25, [sum * MS, own * MS], more * MS);
-        assert!(fits(218, 53, 2));
-        assert!(!fits(219, 53, 2), "221 of 220");
-        assert!(!fits(190, 54, 2), "56 of 55");
-        assert!(!allowed(4_000 * MS, 25, [0, u64::MAX], u64::MAX));
+        let fits = |sum, own, more| allowed(16_000 * MS, 25, [sum * MS, own * MS], more * MS);
+        assert!(fits(98, 23, 2));
+        assert!(!fits(99, 23, 2), "101 of 100");
+        assert!(!fits(90, 24, 2), "26 of 25");
+        assert!(!allowed(16_000 * MS, 25, [0, u64::MAX], u64::MAX));
     }
 
-    /// The longest that all probes together may take is 1 % of a core at 40 s, and half of that in the end.
+    /// The longest that all probes together may take is 1 % of a core at 4 s, and half of that in the end.
     #[test]
     fn less_than_a_hundredth_after_some_seconds() {
         let most = |seconds: u64| AT_ONCE_NS + seconds * 1_000_000_000 / ONE_PART_IN;
-        assert_eq!([most(4), most(40), most(100)], [220_000_000, 400_000_000, 700_000_000]);
+        assert_eq!([most(1), most(4), most(100)], [25_000_000, 40_000_000, 520_000_000]);
     }
 
     #[test]

@@ -39,6 +39,13 @@ pub struct Sizes {
     pub data: u64,
 }
 
+impl Sizes {
+    /// The resident set less its pages of files and shared memory: anonymous pages.
+    pub fn anonymous(self) -> u64 {
+        self.rss.saturating_sub(self.files)
+    }
+}
+
 /// The file's first, second, third and sixth number, which are pages.
 fn sizes(text: &str, page_bytes: u64) -> Option<Sizes> {
     let mut numbers = text.split_ascii_whitespace().map(|number| Some(number.parse::<u64>().ok()? * page_bytes));

@@ -14,15 +14,15 @@ use alloc_timeline::log::{Compacted, Compaction};
 use crate::ledger::as_tracker_thread;
 use crate::probe::beyond::BeyondReadings;
 use crate::probe::spent::{Probe, Stopwatch};
-use crate::probe::survey::Survey;
+use crate::probe::survey::{Known, Survey};
 use crate::probe::threads;
 use crate::sys;
 
 /// A job for the thread.
 #[derive(Debug)]
 pub enum Job {
-    /// Survey all mappings.
-    Survey,
+    /// Survey all mappings, with what is known from the survey before.
+    Survey(Option<Known>),
     /// Read what is beyond the resident set.
     Beyond,
     /// Write a shorter log.
@@ -96,9 +96,9 @@ impl Drop for Background {
 
 fn perform(job: Job) -> Done {
     match job {
-        Job::Survey => {
+        Job::Survey(known) => {
             let mut watch = Stopwatch::start();
-            let survey = Box::new(Survey::take());
+            let survey = Box::new(known.map_or_else(Survey::take, |known| Survey::again(&known)));
             Done::Survey(survey, watch.lap(Probe::Survey))
         }
         Job::Beyond => {

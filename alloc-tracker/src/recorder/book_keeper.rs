@@ -62,6 +62,8 @@ pub struct BookKeeper {
     soon_surveys: u32,
     /// The most live bytes, and the clock's time when they were first seen.
     peak: (u64, u64),
+    /// Whether the latest book leaves so much unexplained that the next survey should come soon.
+    wants_survey: bool,
     /// Whether the live bytes are higher than ever before.
     is_rising: bool,
 }
@@ -79,6 +81,7 @@ impl BookKeeper {
             spent_ns: 0,
             soon_surveys: 0,
             peak: (0, now_ns),
+            wants_survey: false,
             is_rising: true,
         }
     }
@@ -128,11 +131,13 @@ impl BookKeeper {
         self.survey.as_ref()
     }
 
-    /// Asks for a survey of the mappings, which every sample uses, unless one is under way or the pause after the last one is not over.
+    /// Asks for a survey of the mappings, which every sample uses, unless one is under way or the pause after the last one is
+    /// not over. One that the book wants may take what other probes have left.
     pub fn keep_surveyed(&mut self, now_ns: u64, background: &Background) {
-        if !self.surveying && now_ns >= self.next_survey_ns && spent::fits(Probe::Survey, 1, now_ns) {
+        let fits = if self.wants_survey { spent::fits_into_all } else { spent::fits };
+        if !self.surveying && now_ns >= self.next_survey_ns && fits(Probe::Survey, 1, now_ns) {
             self.surveying = true;
-            background.ask(Job::Survey);
+            background.ask(Job::Survey(self.survey.as_ref().and_then(Survey::known)));
         }
     }
 
@@ -176,12 +181,12 @@ impl BookKeeper {
     /// Has the next survey made soon, if the book leaves much unexplained: the latest one may be too old.
     fn judge(&mut self, book: &Book) {
         let unexplained = book.lines.last().map_or(0, |line| line.bytes.unsigned_abs());
+        self.wants_survey = unexplained > book.rss_bytes / UNEXPLAINED_STEP && self.soon_surveys < MOST_SOON_SURVEYS;
         if unexplained <= book.rss_bytes / UNEXPLAINED_STEP {
             self.soon_surveys = 0;
-            return;
         }
         let soon_ns = self.surveyed_ns + SOON_SURVEY_PAUSE * self.spent_ns;
-        if self.soon_surveys < MOST_SOON_SURVEYS && soon_ns < self.next_survey_ns {
+        if self.wants_survey && soon_ns < self.next_survey_ns {
             self.next_survey_ns = soon_ns;
             self.soon_surveys += 1;
         }
