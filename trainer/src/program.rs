@@ -7,7 +7,7 @@ use clap::Parser;
 
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
-use crate::model::report::report;
+use crate::model::report::{beside, report};
 use crate::settings::Mode;
 use crate::{check, compare, console, exit_code, fit, limited, run};
 
@@ -48,10 +48,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, image_size, classes, optimizer, json } = args;
+    let &PlanArgs { model, batch, image_size, classes, optimizer, ref measured, json } = args;
     check::sizes(model, batch, image_size, classes, true)?;
     check::optimizer(optimizer)?;
-    console::print_result(&report(model, batch, image_size, classes, optimizer, json)?)?;
+    let text = match measured {
+        None => report(model, batch, image_size, classes, optimizer, json)?,
+        Some(timeline) => beside(model, batch, image_size, classes, optimizer, timeline, json)?,
+    };
+    console::print_result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -16,6 +16,8 @@ pub mod plan;
 
 pub mod list;
 pub mod minimum;
+pub mod needs;
+pub mod peak;
 pub mod report;
 
 mod weights;

@@ -38,27 +38,49 @@ pub(super) const F32: u64 = 4;
 pub(super) const I64: u64 = 8;
 
 /// One block of tensor memory.
-struct Storage {
+pub(super) struct Storage {
     /// The layer that allocated it; `None` for the images.
     owner: Option<String>,
-    bytes: u64,
-    kept: bool,
+    pub(super) bytes: u64,
+    /// The stage that allocated it, counted from 0; the loss counts as one behind the last.
+    pub(super) made_by: usize,
+    /// The stages whose nodes of the graph keep it, in order.
+    pub(super) kept_by: Vec<usize>,
 }
 
-/// All storages of a step, by their index.
-#[derive(Default)]
-struct Storages(Vec<Storage>);
+/// All storages of a step, and in which of them each map lies.
+pub(super) struct Storages {
+    pub(super) all: Vec<Storage>,
+    /// The index of each map's storage.
+    pub(super) of_maps: Vec<usize>,
+}
 
 impl Storages {
+    /// Nothing but the input, which is map 0.
+    fn with_input(bytes: u64) -> Storages {
+        let input = Storage { owner: None, bytes, made_by: 0, kept_by: Vec::new() };
+        Storages { all: vec![input], of_maps: vec![0] }
+    }
+
+    /// The stage that runs: each before it has left a map.
+    fn stage(&self) -> usize {
+        self.of_maps.len() - 1
+    }
+
     /// Adds a storage and returns its index.
     fn allocate(&mut self, owner: &str, bytes: u64) -> usize {
-        self.0.push(Storage { owner: Some(owner.to_owned()), bytes, kept: false });
-        self.0.len() - 1
+        let made_by = self.stage();
+        self.all.push(Storage { owner: Some(owner.to_owned()), bytes, made_by, kept_by: Vec::new() });
+        self.all.len() - 1
     }
 
     /// Marks a storage as kept by the graph. It may be marked twice.
     fn keep(&mut self, storage: usize) {
-        self.0[storage].kept = true;
+        let stage = self.stage();
+        let kept_by = &mut self.all[storage].kept_by;
+        if kept_by.last() != Some(&stage) {
+            kept_by.push(stage);
+        }
     }
 
     /// Adds a storage that the graph keeps from the start.
@@ -71,26 +93,29 @@ impl Storages {
 /// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
 /// `batch` inputs of this shape in fp32.
 pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
-    let shapes = shape::shapes(stages, input)?;
-    let mut storages = Storages(vec![Storage { owner: None, bytes: input_bytes(batch, input), kept: false }]);
-    // The storage of each map.
-    let mut lies_in = vec![0];
-    for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
-        let out = left_by(&mut storages, stage, lies_in[stage.reads[0].0], shape, batch);
-        lies_in.push(out);
-    }
-    let classes = shapes.last().map_or(0, |shape| shape.channels);
-    storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
-    storages.allocate_kept(LOSS_LAYER, F32);
-    storages.allocate_kept(LOSS_LAYER, F32);
-
     let mut by_layer = BTreeMap::new();
-    for storage in storages.0.into_iter().filter(|storage| storage.kept) {
+    for storage in storages(stages, batch, input)?.all.into_iter().filter(|storage| !storage.kept_by.is_empty()) {
         if let Some(owner) = storage.owner {
             *by_layer.entry(owner).or_default() += storage.bytes;
         }
     }
     Ok(by_layer)
+}
+
+/// The storages of a forward pass and its loss.
+pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Storages, Misfit> {
+    let shapes = shape::shapes(stages, input)?;
+    let mut storages = Storages::with_input(input_bytes(batch, input));
+    for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
+        let first = storages.of_maps[stage.reads[0].0];
+        let out = left_by(&mut storages, stage, first, shape, batch);
+        storages.of_maps.push(out);
+    }
+    let classes = shapes.last().map_or(0, |shape| shape.channels);
+    storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
+    storages.allocate_kept(LOSS_LAYER, F32);
+    storages.allocate_kept(LOSS_LAYER, F32);
+    Ok(storages)
 }
 
 /// Bytes that each further image adds: its input and label, and what is saved of it for backward.

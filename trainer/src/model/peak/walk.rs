@@ -1,0 +1,169 @@
+//! The walk through a step: what each stage allocates and frees, forward and backward.
+use alloc_timeline::Category;
+
+use super::live::{Id, Live, Phase};
+use crate::model::op::Op;
+use crate::model::plan::{self, F32, I64, Storages};
+use crate::model::shape::{self, Misfit, Shape};
+use crate::model::stage::{Map, Stage, last_readers};
+use crate::optimizer::Optimizer;
+
+/// All that lives in one step that is not the first.
+pub(super) fn step(stages: &[Stage], batch: u64, input: Shape, optimizer: Optimizer) -> Result<Live, Misfit> {
+    let shapes = shape::shapes(stages, input)?;
+    let storages = plan::storages(stages, batch, input)?;
+    let mut live = Live::default();
+    for (index, stage) in stages.iter().enumerate() {
+        let parameters = stage.op.parameters() * F32;
+        live.allocate(Phase::Init, index, Category::Parameter, parameters);
+        live.allocate(Phase::Init, index, Category::Buffer, stage.op.buffers() * F32);
+        live.allocate(Phase::Optimizer, index, Category::OptimizerState, parameters * optimizer.states());
+    }
+    live.allocate(Phase::Data, 0, Category::Input, batch * I64);
+    let kept = forward(&mut live, stages, &storages);
+    let map_bytes: Vec<u64> = shapes.iter().map(|shape| batch * shape.elements() * F32).collect();
+    backward(&mut live, stages, &kept, &map_bytes);
+    update(&mut live, stages, optimizer);
+    Ok(live)
+}
+
+/// The forward pass and the loss. Returns the blocks that each stage's node keeps, the loss's behind the last.
+fn forward(live: &mut Live, stages: &[Stage], storages: &Storages) -> Vec<Vec<Id>> {
+    let loss = stages.len();
+    let last = last_readers(stages);
+    let mut kept: Vec<Vec<Id>> = vec![Vec::new(); stages.len() + 1];
+    // The block of each storage; the images are held by the program to the step's end.
+    let mut blocks: Vec<Option<Id>> = vec![None; storages.all.len()];
+    blocks[0] = Some(live.allocate(Phase::Data, 0, Category::Input, storages.all[0].bytes));
+    for (stage, kept) in kept.iter_mut().enumerate() {
+        let phase = if stage == loss { Phase::Loss } else { Phase::Forward };
+        // Each block of this stage has the stage as its holder until its map and its keepers have taken it over.
+        let mut made = Vec::new();
+        for (index, storage) in storages.all.iter().enumerate() {
+            if index > 0 && storage.made_by == stage {
+                let block = live.allocate(phase, stage, Category::Activation, storage.bytes);
+                blocks[index] = Some(block);
+                made.push(block);
+            }
+            if let (true, Some(block)) = (storage.kept_by.contains(&stage), blocks[index]) {
+                live.hold(block);
+                kept.push(block);
+            }
+        }
+        let block_of = |map: usize| storages.of_maps.get(map).and_then(|&storage| blocks[storage]);
+        if let Some(block) = block_of(stage + 1) {
+            live.hold(block);
+        }
+        live.look(phase, stage);
+        made.into_iter().for_each(|block| live.release(block));
+        // The loss reads the last map; another that nobody reads goes at once.
+        let is_gone = |&map: &usize| match last[map] {
+            Some(last) => last == stage,
+            None if map == loss => stage == loss,
+            None => map == stage + 1,
+        };
+        let there = 1..=(stage + 1).min(loss);
+        there.filter(is_gone).filter_map(block_of).for_each(|block| live.release(block));
+    }
+    kept
+}
+
+/// The gradient of a map.
+#[derive(Clone, Copy)]
+struct Gradient {
+    block: Id,
+    /// Whether it fills its block: a part of a larger gradient cannot be written over.
+    whole: bool,
+}
+
+/// The backward pass. `kept` is what each stage's node keeps, `map_bytes` the size of each map.
+fn backward(live: &mut Live, stages: &[Stage], kept: &[Vec<Id>], map_bytes: &[u64]) {
+    let loss = stages.len();
+    let needs_gradient = needs_gradient(stages);
+    let mut gradients: Vec<Option<Gradient>> = vec![None; stages.len() + 1];
+    let temporary =
+        |live: &mut Live, stage: usize, bytes| live.allocate(Phase::Backward, stage, Category::Activation, bytes);
+    // The program holds the loss, the second of what the loss left, and the engine the 1 that it starts from.
+    let ends = [kept[loss][1], temporary(live, loss, F32)];
+    live.hold(ends[0]);
+    // nll_loss gives the gradient of the log-probabilities, log_softmax that of the logits. What the loss keeps is let go
+    // behind both, which is 4 bytes too late.
+    let log_probabilities = temporary(live, loss, map_bytes[loss]);
+    live.look(Phase::Backward, loss);
+    let logits = temporary(live, loss, map_bytes[loss]);
+    live.look(Phase::Backward, loss);
+    live.release(log_probabilities);
+    kept[loss].iter().for_each(|&block| live.release(block));
+    gradients[loss] = Some(Gradient { block: logits, whole: true });
+
+    for (index, stage) in stages.iter().enumerate().rev() {
+        let Some(reached) = gradients[index + 1].take() else { continue };
+        let mut made: Vec<(Map, Gradient)> = Vec::new();
+        for &map in stage.reads.iter().filter(|map| needs_gradient[map.0]) {
+            let gradient = match stage.op {
+                Op::Add(_) | Op::Flatten => {
+                    live.hold(reached.block);
+                    reached
+                }
+                Op::Concat => {
+                    live.hold(reached.block);
+                    Gradient { whole: false, ..reached }
+                }
+                _ => Gradient { block: temporary(live, index, map_bytes[map.0]), whole: true },
+            };
+            made.push((map, gradient));
+        }
+        live.allocate(Phase::Backward, index, Category::Gradient, stage.op.parameters() * F32);
+        live.look(Phase::Backward, index);
+        live.release(reached.block);
+        kept[index].iter().for_each(|&block| live.release(block));
+        for (map, gradient) in made {
+            let sum = match gradients[map.0] {
+                None => gradient,
+                Some(before) if before.whole && live.is_held_once(before.block) => {
+                    live.release(gradient.block);
+                    before
+                }
+                Some(before) => {
+                    let block = temporary(live, index, map_bytes[map.0]);
+                    live.look(Phase::Backward, index);
+                    live.release(before.block);
+                    live.release(gradient.block);
+                    Gradient { block, whole: true }
+                }
+            };
+            gradients[map.0] = Some(sum);
+        }
+    }
+    ends.into_iter().for_each(|block| live.release(block));
+}
+
+/// For each map whether the backward pass goes through it: the images need no gradient.
+fn needs_gradient(stages: &[Stage]) -> Vec<bool> {
+    let mut needs = vec![false];
+    for stage in stages {
+        needs.push(stage.op.parameters() > 0 || stage.reads.iter().any(|map| needs[map.0]));
+    }
+    needs
+}
+
+/// The optimizer goes from parameter to parameter; the largest one's temporaries are the most.
+fn update(live: &mut Live, stages: &[Stage], optimizer: Optimizer) {
+    let largest = stages.iter().enumerate().max_by_key(|(_, stage)| largest_tensor(stage.op));
+    if let Some((index, stage)) = largest {
+        let bytes = largest_tensor(stage.op) * F32 * optimizer.temporaries();
+        let block = live.allocate(Phase::Optimizer, index, Category::Workspace, bytes);
+        live.look(Phase::Optimizer, index);
+        live.release(block);
+    }
+}
+
+/// Elements of the largest of a stage's parameters.
+fn largest_tensor(op: Op) -> u64 {
+    match op {
+        Op::Conv(conv) => op.parameters() - if conv.bias { conv.to } else { 0 },
+        Op::Linear { from, to } => from * to,
+        Op::BatchNorm { channels } => channels,
+        _ => op.parameters(),
+    }
+}
