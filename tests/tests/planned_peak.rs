@@ -71,7 +71,10 @@ fn another_run_is_refused() {
     for (size, says) in [
         (["--batch", "4"], "its batch is 2, and 4 was asked for; give --batch as that run had it"),
         (["--optimizer", "adam"], "its optimizer is \"sgd\", and \"adam\" was asked for"),
-        (["--batch", "2"], "it has 1 step, and the optimizer's state is there from the second on; record with --steps 2"),
+        (
+            ["--batch", "2"],
+            "it has 1 step, and the optimizer's state is there from the second on; record with --steps 2",
+        ),
     ] {
         let plan = ["plan", "--model", "lenet5", "--image-size", "32", "--measured", text(&out)];
         let batch = if size[0] == "--batch" { &[][..] } else { &["--batch", "2"] };

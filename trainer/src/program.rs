@@ -9,7 +9,7 @@ use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::settings::Mode;
-use crate::{check, compare, console, exit_code, fit, limited, run};
+use crate::{check, compare, console, exit_code, fit, limited, run, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -43,6 +43,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::Plan(args) => plan(&args),
         Task::RunLimited(args) => limited::run_limited(&args),
         Task::Fit(args) => fit::fit(&args),
+        Task::FitTable(args) => fit::fit_table(&args),
+        Task::Tables(args) => tables::tables(&args),
     }
 }
 

@@ -70,4 +70,14 @@ impl Step {
         }
         by_category
     }
+
+    /// The layer that has most of a category at the peak, and how much.
+    pub fn largest_layer(&self, category: Category) -> (String, u64) {
+        let mut by_layer: BTreeMap<&str, u64> = BTreeMap::new();
+        for (owner, bytes) in self.live.at(self.peak).filter(|(owner, _)| owner.category == category) {
+            *by_layer.entry(self.layer(owner.stage)).or_default() += bytes;
+        }
+        let largest = by_layer.into_iter().max_by_key(|&(_, bytes)| bytes);
+        largest.map_or_else(Default::default, |(layer, bytes)| (layer.to_owned(), bytes))
+    }
 }
