@@ -50,12 +50,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, image_size, classes, optimizer, ref measured, json } = args;
-    check::sizes(model, batch, image_size, classes, true)?;
+    let &PlanArgs { model, batch, ref input, optimizer, ref measured, json } = args;
+    check::input(model, input)?;
+    let (size, classes) = (input.size(model), input.classes(model));
+    check::sizes(model, batch, size, classes, true)?;
     check::optimizer(optimizer)?;
     let text = match measured {
-        None => report(model, batch, image_size, classes, optimizer, json)?,
-        Some(timeline) => beside(model, batch, image_size, classes, optimizer, timeline, json)?,
+        None => report(model, batch, size, classes, optimizer, json)?,
+        Some(timeline) => beside(model, batch, size, classes, optimizer, timeline, json)?,
     };
     console::print_result(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::suite::Suite;
 use super::trial::{Pages, Trial, Trials};
 use crate::child::Job;
-use crate::cli::{FitTableArgs, Models, WorkArgs};
+use crate::cli::{FitTableArgs, InputArgs, Models, WorkArgs};
 use crate::device::DeviceName;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
@@ -43,7 +43,8 @@ pub(super) struct Case {
 impl Case {
     /// In the size of its reference, unless another was typed.
     fn new(model: ModelName, args: &FitTableArgs) -> Case {
-        let (size, classes) = (size(model, &args.work), args.work.classes);
+        let (size, classes) =
+            (size(model, &args.work), args.work.input.classes.unwrap_or_else(|| model.reference_classes()));
         Case { model, size, classes, optimizer: args.optimizer }
     }
 
@@ -74,7 +75,8 @@ impl Case {
 
 /// The size of the inputs of `model`.
 fn size(model: ModelName, work: &WorkArgs) -> u64 {
-    work.image_size.min(model.input().side)
+    let typed = if model.reads_text() { work.input.length } else { work.input.image_size };
+    typed.unwrap_or_else(|| model.input().size())
 }
 
 /// One network under all budgets.
@@ -122,7 +124,8 @@ pub fn fit_table(args: &FitTableArgs) -> Result<ExitCode> {
     ensure!(device == DeviceName::Cpu, "--device {device}: this is about the memory of a process; give --device cpu");
     let models = Models::listed(&args.models);
     for &model in &models {
-        check::sizes(model, BASE_BATCH, size(model, &args.work), args.work.classes, true)?;
+        let Case { size, classes, .. } = Case::new(model, args);
+        check::sizes(model, BASE_BATCH, size, classes, true)?;
     }
     interrupt::listen_for_a_command()?;
     let folder = tempfile::tempdir().context("there is no place for the timelines of the runs")?;
@@ -159,11 +162,10 @@ fn text(rows: &[Row], args: &FitTableArgs, base: u64) -> String {
     });
     let how = if args.base.is_some() { "as given" } else { "measured by a run of lenet5, pages given back" };
     let mut text = format!(
-        "largest batch in training by {}, {} classes, from shapes\n{}\nbesides: {} for the process itself, {how}\nnot in it: \
+        "largest batch in training by {}, from shapes\n{}\nbesides: {} for the process itself, {how}\nnot in it: \
          workspace inside of operators, and freed pages that the allocator keeps; so no larger batch fits, and this one \
          may not",
         args.optimizer,
-        args.work.classes,
         table(&heads, cells),
         mib(base)
     );
@@ -222,9 +224,10 @@ impl Runs<'_> {
 
     fn with_trials<T>(&self, case: &Case, run: impl FnOnce(&Trials<'_>) -> Result<T>) -> Result<T> {
         let asked = &self.args.work;
-        let data = check::data_folder(asked.data.as_deref())?;
+        let data = check::data_folder(case.model, asked.data.as_deref())?;
         let threads = check::threads(asked.threads)?;
-        let work = WorkArgs { steps: STEPS, image_size: case.size, ..asked.clone() };
+        let work =
+            WorkArgs { steps: STEPS, input: InputArgs::of(case.model, case.size, case.classes), ..asked.clone() };
         let (model, optimizer) = (case.model, self.args.optimizer);
         let job = Job { model, mode: Mode::Train, work: &work, batch: 1, threads, data: &data, optimizer };
         run(&Trials { job, work: &work, folder: self.folder })

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn needs_of_a_layer() {
         let adam = Optimizer { name: OptimizerName::Adam, ..Optimizer::default() };
-        let input = Shape { channels: 3, side: 64 };
+        let input = Shape::Maps { channels: 3, side: 64 };
         let layers = by_layer(&ModelName::ResNet18.stages(1000), 2, input, adam).expect("64 fits");
         let weights = 64 * 3 * 7 * 7 * 4;
         let conv1 = LayerBytes {

@@ -10,7 +10,7 @@ use super::name::ModelName;
 use super::needs::{by_layer, total};
 use super::peak::measured::Comparison;
 use super::peak::{self, Step};
-use super::plan::{I64, input_bytes};
+use super::plan::{input_bytes, label_bytes};
 use crate::figures::table;
 use crate::optimizer::Optimizer;
 
@@ -18,17 +18,16 @@ use crate::optimizer::Optimizer;
 pub fn report(
     model: ModelName,
     batch: u64,
-    side: u64,
+    size: u64,
     classes: u64,
     optimizer: Optimizer,
     as_json: bool,
 ) -> Result<String> {
-    let (stages, input) = (model.stages(classes), model.input_of(side));
-    let channels = input.channels;
+    let (stages, input) = (model.stages(classes), model.input_of(size));
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
     let layers = by_layer(&stages, batch, input, optimizer)?;
     let all = total(&layers);
-    let labels = batch * I64;
+    let labels = label_bytes(&stages, batch, input)?;
     let step = Step::new(&stages, batch, input, optimizer)?;
     let peak::Instant { phase, stage, bytes: peak_bytes } = step.peak();
     let peak_layer = step.layer(stage);
@@ -41,7 +40,7 @@ pub fn report(
             "bytes": peak_bytes, "phase": phase.name(), "layer": peak_layer, "by_category": peak_by_category,
         });
         let object = json!({
-            "model": model.as_str(), "batch": batch, "image_size": side, "classes": classes,
+            "model": model.as_str(), "batch": batch, size_name(model): size, "classes": classes,
             "parameters": parameters, "parameter_bytes": all.parameters, "gradient_bytes": all.gradients,
             "buffer_bytes": all.buffers, "input_bytes": input_bytes(batch, input) + labels, "label_bytes": labels,
             "optimizer": optimizer.name.as_str(), "optimizer_state_bytes": all.optimizer_state,
@@ -49,12 +48,12 @@ pub fn report(
         });
         return Ok(object.to_string());
     }
-    let mut text = format!("{model}, batch {batch}, images of {channels}x{side}x{side}, {classes} classes\n\n");
+    let mut text = format!("{model}, batch {batch}, {}, {classes} classes\n\n", model.input_text(size));
     let mut line = |name: &str, bytes: u64| text.push_str(&format!("{:>14} B  {name}\n", bytes));
     line("parameters; as much again for gradients", all.parameters);
     line(&format!("state of the optimizer, {optimizer}"), all.optimizer_state);
     line("buffers (batch norm's running statistics)", all.buffers);
-    line("input (images and labels)", input_bytes(batch, input) + labels);
+    line("input (images or tokens, and labels)", input_bytes(batch, input) + labels);
     line("saved for backward", all.saved);
     let place = format!("peak of a step without workspace, in {peak_layer}, {}", phase.name());
     line(&place, peak_bytes);
@@ -75,7 +74,7 @@ pub fn report(
 pub fn beside(
     model: ModelName,
     batch: u64,
-    side: u64,
+    size: u64,
     classes: u64,
     optimizer: Optimizer,
     path: &Path,
@@ -86,15 +85,20 @@ pub fn beside(
         ("mode", "train".into()),
         ("model", model.as_str().into()),
         ("batch", batch.into()),
-        ("image_size", side.into()),
+        (size_name(model), size.into()),
         ("classes", classes.into()),
         ("optimizer", optimizer.name.as_str().into()),
     ];
     facts.extend(optimizer.momentum().map(|momentum| ("momentum", momentum.into())));
     is_of(&timeline, &facts, path)?;
-    let step = Step::new(&model.stages(classes), batch, model.input_of(side), optimizer)?;
+    let step = Step::new(&model.stages(classes), batch, model.input_of(size), optimizer)?;
     let comparison = Comparison::new(&step, &timeline);
     Ok(if as_json { serde_json::to_string(&comparison)? } else { comparison.text() })
+}
+
+/// What the size of a model's input is called.
+fn size_name(model: ModelName) -> &'static str {
+    if model.reads_text() { "length" } else { "image_size" }
 }
 
 /// Checks that `timeline` is of a run with these facts, and of a step from which on the optimizer's state is there.

@@ -12,7 +12,7 @@ use crate::child::{self, Job};
 use crate::model::ModelName;
 use crate::model::needs::{by_layer, total};
 use crate::model::peak::Step;
-use crate::model::plan::{I64, input_bytes};
+use crate::model::plan::label_bytes;
 use crate::optimizer::Optimizer;
 
 /// What a row is about.
@@ -20,7 +20,8 @@ use crate::optimizer::Optimizer;
 pub(super) struct Point {
     pub(super) model: ModelName,
     pub(super) batch: u64,
-    pub(super) side: u64,
+    pub(super) size: u64,
+    pub(super) classes: u64,
 }
 
 /// Bytes by the name of a category: what is live at the end of the forward pass, and gradients at the end of the backward
@@ -53,21 +54,21 @@ pub(super) struct Measured {
 
 impl Row {
     /// What shapes alone say.
-    pub(super) fn planned(point: Point, classes: u64, optimizer: Optimizer) -> Result<Row> {
-        let Point { model, batch, side } = point;
-        let (stages, input) = (model.stages(classes), model.input_of(side));
+    pub(super) fn planned(point: Point, optimizer: Optimizer) -> Result<Row> {
+        let Point { model, batch, size, classes } = point;
+        let (stages, input) = (model.stages(classes), model.input_of(size));
         let needs = total(&by_layer(&stages, batch, input, optimizer)?);
         let by_category = [
             (Category::Parameter, needs.parameters),
             (Category::Buffer, needs.buffers),
             (Category::OptimizerState, needs.optimizer_state),
-            (Category::Input, input_bytes(batch, input) + batch * I64),
+            (Category::Input, batch * input.bytes() + label_bytes(&stages, batch, input)?),
             (Category::Activation, needs.saved),
             (Category::Gradient, needs.gradients),
         ];
         Ok(Row {
             point,
-            published: published(model, batch, side),
+            published: published(model, batch, size),
             every_map_twice: every_map_twice(model, batch, input, classes)?,
             plan: Step::new(&stages, batch, input, optimizer)?.peak().bytes,
             by_category: by_category.map(|(category, bytes)| (category.name(), bytes)).into(),

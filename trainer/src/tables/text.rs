@@ -23,7 +23,7 @@ struct Over<'a> {
 /// Both tables.
 pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
     let is_measured = rows.iter().any(|row| row.measured.is_some());
-    let mut heads = vec!["model", ">batch", ">pixels", ">seed 002", ">maps twice", ">plan's peak", ">twice / plan"];
+    let mut heads = vec!["model", ">batch", ">size", ">seed 002", ">maps twice", ">plan's peak", ">twice / plan"];
     if is_measured {
         heads.extend([">measured", ">measured / plan", ">seed 002 / measured", ">process"]);
     }
@@ -31,11 +31,11 @@ pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
     let ratio = |one: f64, other: u64| format!("{:.2}", one / (other as f64 / MIB));
     let none = || "-".to_owned();
     let cells = rows.iter().map(|row| {
-        let Point { model, batch, side } = row.point;
+        let Point { model, batch, size, .. } = row.point;
         let mut cells = vec![
             model.to_string(),
             batch.to_string(),
-            side.to_string(),
+            size.to_string(),
             row.published.map_or_else(none, |mib| format!("{mib:.2}")),
             mib(row.every_map_twice),
             mib(row.plan),
@@ -70,11 +70,11 @@ pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
         let number = |value: f64| format!("{:.0}", value.abs() * value.signum());
         let cells = lines.iter().map(|over| {
             let Line { constant, slope, residual } = over.line;
-            let Point { model, side, .. } = over.point;
-            let names = [model.to_string(), side.to_string(), over.by.to_owned(), over.category.to_owned()];
+            let Point { model, size, .. } = over.point;
+            let names = [model.to_string(), size.to_string(), over.by.to_owned(), over.category.to_owned()];
             names.into_iter().chain([constant, slope, residual].map(number)).collect()
         });
-        let heads = ["model", ">pixels", "by", "category", ">any batch", ">each image", ">residual"];
+        let heads = ["model", ">size", "by", "category", ">any batch", ">each image", ">residual"];
         text.push_str(&format!(
             "\n\ncategories over the batch: least-squares line, in bytes\n{}\nactivation, input, state: at the end of the \
              forward pass; gradient: of the backward pass; workspace: at the peak",
@@ -87,7 +87,7 @@ pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
 /// The lines of every model and size that has several batches.
 fn over_batches(rows: &[Row]) -> Vec<Over<'_>> {
     let mut lines = Vec::new();
-    for group in rows.chunk_by(|one, next| one.point.model == next.point.model && one.point.side == next.point.side) {
+    for group in rows.chunk_by(|one, next| one.point.model == next.point.model && one.point.size == next.point.size) {
         let mut add = |by: &'static str, of: &dyn Fn(&Row) -> Option<ByCategory>| {
             let known: Vec<(u64, ByCategory)> =
                 group.iter().filter_map(|row| Some((row.point.batch, of(row)?))).collect();
@@ -111,9 +111,9 @@ pub(super) fn json(rows: &[Row], optimizer: Optimizer) -> Result<String> {
     let all: Vec<Value> = rows
         .iter()
         .map(|row| {
-            let Point { model, batch, side } = row.point;
+            let Point { model, batch, size, .. } = row.point;
             json!({
-                "model": model.as_str(), "batch": batch, "image_size": side, "published_mib": row.published,
+                "model": model.as_str(), "batch": batch, "size": size, "published_mib": row.published,
                 "every_map_twice_bytes": row.every_map_twice, "plan_peak_bytes": row.plan,
                 "by_category": row.by_category, "measured": row.measured,
             })
@@ -122,9 +122,9 @@ pub(super) fn json(rows: &[Row], optimizer: Optimizer) -> Result<String> {
     let lines: Vec<Value> = over_batches(rows)
         .iter()
         .map(|over| {
-            let Point { model, side, .. } = over.point;
+            let Point { model, size, .. } = over.point;
             json!({
-                "model": model.as_str(), "image_size": side, "by": over.by, "category": over.category,
+                "model": model.as_str(), "size": size, "by": over.by, "category": over.category,
                 "constant_bytes": over.line.constant, "bytes_an_image": over.line.slope,
                 "residual_bytes": over.line.residual,
             })

@@ -2,8 +2,8 @@
 use alloc_timeline::Category;
 
 use super::live::{Id, Live, Phase};
-use crate::model::op::Op;
-use crate::model::plan::{self, F32, I64, Storages};
+use crate::model::op::{Op, SequenceOp};
+use crate::model::plan::{self, F32, Storages};
 use crate::model::shape::{self, Misfit, Shape};
 use crate::model::stage::{Map, Stage, last_readers};
 use crate::optimizer::Optimizer;
@@ -19,9 +19,9 @@ pub(super) fn step(stages: &[Stage], batch: u64, input: Shape, optimizer: Optimi
         live.allocate(Phase::Init, index, Category::Buffer, stage.op.buffers() * F32);
         live.allocate(Phase::Optimizer, index, Category::OptimizerState, parameters * optimizer.states());
     }
-    live.allocate(Phase::Data, 0, Category::Input, batch * I64);
+    live.allocate(Phase::Data, 0, Category::Input, plan::label_bytes(stages, batch, input)?);
     let kept = forward(&mut live, stages, &storages);
-    let map_bytes: Vec<u64> = shapes.iter().map(|shape| batch * shape.elements() * F32).collect();
+    let map_bytes: Vec<u64> = shapes.iter().map(|shape| batch * shape.bytes()).collect();
     backward(&mut live, stages, &kept, &map_bytes);
     update(&mut live, stages, optimizer);
     Ok(live)
@@ -33,13 +33,13 @@ fn forward(live: &mut Live, stages: &[Stage], storages: &Storages) -> Vec<Vec<Id
     let last = last_readers(stages);
     let mut kept: Vec<Vec<Id>> = vec![Vec::new(); stages.len() + 1];
     // The block of each storage; the images are held by the program to the step's end.
-    let mut blocks: Vec<Option<Id>> = vec![None; storages.all.len()];
-    blocks[0] = Some(live.allocate(Phase::Data, 0, Category::Input, storages.all[0].bytes));
+    let mut blocks: Vec<Option<Id>> = vec![None; storages.storages.len()];
+    blocks[0] = Some(live.allocate(Phase::Data, 0, Category::Input, storages.storages[0].bytes));
     for (stage, kept) in kept.iter_mut().enumerate() {
         let phase = if stage == loss { Phase::Loss } else { Phase::Forward };
         // Each block of this stage has the stage as its holder until its map and its keepers have taken it over.
         let mut made = Vec::new();
-        for (index, storage) in storages.all.iter().enumerate() {
+        for (index, storage) in storages.storages.iter().enumerate() {
             if index > 0 && storage.made_by == stage {
                 let block = live.allocate(phase, stage, Category::Activation, storage.bytes);
                 blocks[index] = Some(block);
@@ -50,7 +50,7 @@ fn forward(live: &mut Live, stages: &[Stage], storages: &Storages) -> Vec<Vec<Id
                 kept.push(block);
             }
         }
-        let block_of = |map: usize| storages.of_maps.get(map).and_then(|&storage| blocks[storage]);
+        let block_of = |map: usize| storages.maps.get(map).and_then(|&storage| blocks[storage]);
         if let Some(block) = block_of(stage + 1) {
             live.hold(block);
         }
@@ -101,11 +101,16 @@ fn backward(live: &mut Live, stages: &[Stage], kept: &[Vec<Id>], map_bytes: &[u6
         let mut made: Vec<(Map, Gradient)> = Vec::new();
         for &map in stage.reads.iter().filter(|map| needs_gradient[map.0]) {
             let gradient = match stage.op {
-                Op::Add(_) | Op::Flatten => {
+                // Transposed copies are undone by views.
+                Op::Add(_)
+                | Op::Flatten
+                | Op::Sequence(
+                    SequenceOp::AddEmbedding { .. } | SequenceOp::SplitHeads { .. } | SequenceOp::MergeHeads,
+                ) => {
                     live.hold(reached.block);
                     reached
                 }
-                Op::Concat => {
+                Op::Concat | Op::Sequence(SequenceOp::ConcatFeatures) => {
                     live.hold(reached.block);
                     Gradient { whole: false, ..reached }
                 }
