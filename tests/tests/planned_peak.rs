@@ -32,12 +32,14 @@ fn check(model: &str, side: &str, optimizer: &str) {
     let compared = compared(model, side, optimizer);
     let (predicted, measured) = (&compared["predicted"], &compared["measured"]);
     assert!(predicted["bytes"].as_u64() <= measured["bytes"].as_u64(), "{model}: {compared}");
-    // Most have their peak while a convolution has workspace. The plan names an instant for it.
-    assert!(compared["predicted_at_that_instant"].is_u64(), "{model}: {compared}");
+    // Nearly all have their peak while an operator has workspace, and the plan knows that instant. Without workspace nothing
+    // tells which operator ran: then both have their own peak, which is the same one.
+    let running = if measured["operator"].is_null() { predicted } else { measured };
+    assert_eq!(measured["operator"].is_null(), compared["predicted_at_that_instant"].is_null(), "{model}: {compared}");
     let rows = compared["by_operator"].as_array().expect("rows");
     assert!(rows.iter().any(|row| row["category"] == "parameter" || row["category"] == "all others"), "{compared}");
     for row in rows {
-        let is_running = row["phase"] == measured["phase"] && row["layer"] == measured["layer"];
+        let is_running = row["phase"] == running["phase"] && row["layer"] == running["layer"];
         let is_modelled = !NOT_MODELLED.iter().any(|category| row["category"] == *category);
         if is_modelled && !is_running {
             assert_eq!(row["predicted"], row["measured"], "{model} {optimizer}: {row}\n{compared}");

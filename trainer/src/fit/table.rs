@@ -17,6 +17,7 @@ use crate::device::DeviceName;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
 use crate::model::peak::Step;
+use crate::model::plan::bytes_an_image;
 use crate::optimizer::Optimizer;
 use crate::settings::Mode;
 use crate::{check, console, exit_code, interrupt};
@@ -41,11 +42,22 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// In the size of its reference, unless another was typed.
-    fn new(model: ModelName, args: &FitTableArgs) -> Case {
-        let (size, classes) =
-            (size(model, &args.work), args.work.input.classes.unwrap_or_else(|| model.reference_classes()));
-        Case { model, size, classes, optimizer: args.optimizer }
+    /// In the size of its reference, with as many classes.
+    fn reference(model: ModelName, optimizer: Optimizer) -> Case {
+        Case { model, size: model.input().size(), classes: model.reference_classes(), optimizer }
+    }
+
+    /// The same, unless a size or the classes were typed.
+    fn asked(model: ModelName, args: &FitTableArgs) -> Case {
+        let input = args.work.input;
+        let typed = if model.reads_text() { input.length } else { input.image_size };
+        let Case { size, classes, .. } = Case::reference(model, args.optimizer);
+        Case {
+            model,
+            size: typed.unwrap_or(size),
+            classes: input.classes.unwrap_or(classes),
+            optimizer: args.optimizer,
+        }
     }
 
     /// A step of `batch`.
@@ -73,18 +85,12 @@ impl Case {
     }
 }
 
-/// The size of the inputs of `model`.
-fn size(model: ModelName, work: &WorkArgs) -> u64 {
-    let typed = if model.reads_text() { work.input.length } else { work.input.image_size };
-    typed.unwrap_or_else(|| model.input().size())
-}
-
 /// One network under all budgets.
 #[derive(Debug, Serialize)]
 struct Row {
     model: &'static str,
     size: u64,
-    /// Bytes at the peak of one input, and what each further one adds between 8 and 16.
+    /// Bytes at the peak of one input, and of what each further one brings and leaves for the backward pass.
     one_bytes: u64,
     bytes_an_input: u64,
     edges: Vec<Edge>,
@@ -122,26 +128,35 @@ pub fn fit_table(args: &FitTableArgs) -> Result<ExitCode> {
     let device = args.work.device;
     check::optimizer(args.optimizer)?;
     ensure!(device == DeviceName::Cpu, "--device {device}: this is about the memory of a process; give --device cpu");
-    let models = Models::listed(&args.models);
-    for &model in &models {
-        let Case { size, classes, .. } = Case::new(model, args);
-        check::sizes(model, BASE_BATCH, size, classes, true)?;
-    }
+    let fits = |case: &Case| match check::sizes(case.model, BASE_BATCH, case.size, case.classes, true) {
+        Ok(()) => true,
+        Err(reason) => {
+            console::print_error_line(&format!("left out: {}: {reason}", case.model));
+            false
+        }
+    };
+    let cases = Models::listed(&args.models).into_iter().map(|model| Case::asked(model, args));
+    let cases: Vec<Case> = cases.filter(fits).collect();
+    ensure!(!cases.is_empty(), "no network takes what was asked for; the reasons stand above");
     interrupt::listen_for_a_command()?;
     let folder = tempfile::tempdir().context("there is no place for the timelines of the runs")?;
     let runs = Runs { args, folder: folder.path() };
     let base = args.base.map_or_else(|| runs.base(), Ok)?;
     let mut rows = Vec::new();
-    for model in models {
-        let case = Case::new(model, args);
+    for case in cases {
         let edges = args.budgets.iter().map(|&budget| runs.edge(&case, budget, base)).collect::<Result<Vec<Edge>>>()?;
         if interrupt::requested() {
             return Ok(ExitCode::from(exit_code::INTERRUPTED));
         }
-        let bytes_an_input = (case.peak(16)? - case.peak(8)?) / 8;
-        rows.push(Row { model: model.as_str(), size: case.size, one_bytes: case.peak(1)?, bytes_an_input, edges });
+        rows.push(Row {
+            model: case.model.as_str(),
+            size: case.size,
+            one_bytes: case.peak(1)?,
+            bytes_an_input: bytes_an_image(&case.model.stages(case.classes), case.model.input_of(case.size))?,
+            edges,
+        });
     }
-    let suite = Suite::new(base, |model| Case::new(model, args))?;
+    let suite = Suite::new(base, |model| Case::reference(model, args.optimizer))?;
     let text = if args.json {
         let optimizer = args.optimizer.name.as_str();
         serde_json::json!({ "base_bytes": base, "optimizer": optimizer, "rows": rows, "suite": suite }).to_string()
@@ -154,7 +169,7 @@ pub fn fit_table(args: &FitTableArgs) -> Result<ExitCode> {
 
 /// The table of budgets.
 fn text(rows: &[Row], args: &FitTableArgs, base: u64) -> String {
-    let mut heads: Vec<String> = ["model", ">size", ">one input", ">each further"].map(str::to_owned).into();
+    let mut heads: Vec<String> = ["model", ">size", ">one input", ">a further one"].map(str::to_owned).into();
     heads.extend(args.budgets.iter().map(|&budget| format!(">in {}", mib(budget))));
     let cells = rows.iter().map(|row| {
         let numbers = [row.model.to_owned(), row.size.to_string(), mib(row.one_bytes), mib(row.bytes_an_input)];
@@ -188,7 +203,7 @@ struct Runs<'a> {
 impl Runs<'_> {
     /// What a small run needs beyond what its shapes say.
     fn base(&self) -> Result<u64> {
-        let case = Case::new(ModelName::LeNet5, self.args);
+        let case = Case::reference(ModelName::LeNet5, self.args.optimizer);
         console::print_error_line("measuring what the process itself needs: lenet5");
         let measured = self.with_trials(&case, |trials| trials.measure(BASE_BATCH, Pages::GivenBack))?;
         Ok(measured.point.unreclaimable_bytes.saturating_sub(case.peak(BASE_BATCH)?))

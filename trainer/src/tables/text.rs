@@ -67,7 +67,8 @@ pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
     }
     let lines = over_batches(rows);
     if !lines.is_empty() {
-        let number = |value: f64| format!("{:.0}", value.abs() * value.signum());
+        // What rounds to -0 is 0.
+        let number = |value: f64| format!("{:.0}", value.round() + 0.0);
         let cells = lines.iter().map(|over| {
             let Line { constant, slope, residual } = over.line;
             let Point { model, size, .. } = over.point;

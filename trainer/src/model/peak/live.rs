@@ -26,7 +26,8 @@ impl Phase {
     }
 }
 
-/// Who owns a block: the phase and the stage that allocated it (the loss is one behind the last), and what it is for.
+/// Who owns a block: the phase and the stage that allocated it (the loss is one behind the last, and what is made in no layer
+/// one behind the loss), and what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     pub phase: Phase,

@@ -165,8 +165,9 @@ type Key = (Category, String, String);
 fn by_operator(step: &Step, instant: usize, rows: &[(&Scope, &Row)]) -> Vec<Difference> {
     let mut predicted: BTreeMap<Key, u64> = BTreeMap::new();
     for (owner, bytes) in step.live.at(instant) {
-        let layer = if owner.category == Category::Input { "" } else { step.layer(owner.stage) };
-        *predicted.entry((owner.category, owner.phase.name().to_owned(), layer.to_owned())).or_default() += bytes;
+        *predicted
+            .entry((owner.category, owner.phase.name().to_owned(), step.layer(owner.stage).to_owned()))
+            .or_default() += bytes;
     }
     let mut measured: BTreeMap<Key, BTreeMap<&str, u64>> = BTreeMap::new();
     for (scope, row) in rows.iter().filter(|(_, row)| row.requested_bytes > 0) {

@@ -33,7 +33,7 @@ use crate::optimizer::Optimizer;
 /// What is live at each instant of a training step.
 pub struct Step {
     live: Live,
-    /// The names of the stages, and the loss.
+    /// The names of the stages, the loss, and the empty one of what is made in no layer.
     layers: Vec<String>,
     /// The number of the instant at which most is live; the latest of several.
     peak: usize,
@@ -46,7 +46,8 @@ impl Step {
     /// When the input does not fit the stages.
     pub fn new(stages: &[Stage], batch: u64, input: Shape, optimizer: Optimizer) -> Result<Step, Misfit> {
         let live = walk::step(stages, batch, input, optimizer)?;
-        let layers = stages.iter().map(|stage| stage.name.clone()).chain([LOSS_LAYER.to_owned()]).collect();
+        let layers =
+            stages.iter().map(|stage| stage.name.clone()).chain([LOSS_LAYER.to_owned(), String::new()]).collect();
         let by_bytes = |(_, instant): &(usize, &Instant)| instant.bytes;
         let peak = live.instants().iter().enumerate().max_by_key(by_bytes).map_or(0, |(index, _)| index);
         Ok(Step { live, layers, peak })

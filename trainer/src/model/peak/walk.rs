@@ -19,7 +19,7 @@ pub(super) fn step(stages: &[Stage], batch: u64, input: Shape, optimizer: Optimi
         live.allocate(Phase::Init, index, Category::Buffer, stage.op.buffers() * F32);
         live.allocate(Phase::Optimizer, index, Category::OptimizerState, parameters * optimizer.states());
     }
-    live.allocate(Phase::Data, 0, Category::Input, plan::label_bytes(stages, batch, input)?);
+    live.allocate(Phase::Data, no_layer(stages), Category::Input, plan::label_bytes(stages, batch, input)?);
     let kept = forward(&mut live, stages, &storages);
     let map_bytes: Vec<u64> = shapes.iter().map(|shape| batch * shape.bytes()).collect();
     backward(&mut live, stages, &kept, &map_bytes);
@@ -34,7 +34,7 @@ fn forward(live: &mut Live, stages: &[Stage], storages: &Storages) -> Vec<Vec<Id
     let mut kept: Vec<Vec<Id>> = vec![Vec::new(); stages.len() + 1];
     // The block of each storage; the images are held by the program to the step's end.
     let mut blocks: Vec<Option<Id>> = vec![None; storages.storages.len()];
-    blocks[0] = Some(live.allocate(Phase::Data, 0, Category::Input, storages.storages[0].bytes));
+    blocks[0] = Some(live.allocate(Phase::Data, no_layer(stages), Category::Input, storages.storages[0].bytes));
     for (stage, kept) in kept.iter_mut().enumerate() {
         let phase = if stage == loss { Phase::Loss } else { Phase::Forward };
         // Each block of this stage has the stage as its holder until its map and its keepers have taken it over.
@@ -84,7 +84,7 @@ fn backward(live: &mut Live, stages: &[Stage], kept: &[Vec<Id>], map_bytes: &[u6
     let temporary =
         |live: &mut Live, stage: usize, bytes| live.allocate(Phase::Backward, stage, Category::Activation, bytes);
     // The program holds the loss, the second of what the loss left, and the engine the 1 that it starts from.
-    let ends = [kept[loss][1], temporary(live, loss, F32)];
+    let ends = [kept[loss][1], temporary(live, no_layer(stages), F32)];
     live.hold(ends[0]);
     // nll_loss gives the gradient of the log-probabilities, log_softmax that of the logits. What the loss keeps is let go
     // behind both, which is 4 bytes too late.
@@ -143,6 +143,11 @@ fn backward(live: &mut Live, stages: &[Stage], kept: &[Vec<Id>], map_bytes: &[u6
     ends.into_iter().for_each(|block| live.release(block));
 }
 
+/// The owner of what is made in no layer: one behind the loss.
+fn no_layer(stages: &[Stage]) -> usize {
+    stages.len() + 1
+}
+
 /// For each map whether the backward pass goes through it: the images need no gradient.
 fn needs_gradient(stages: &[Stage]) -> Vec<bool> {
     let mut needs = vec![false];
@@ -152,12 +157,13 @@ fn needs_gradient(stages: &[Stage]) -> Vec<bool> {
     needs
 }
 
-/// The optimizer goes from parameter to parameter; the largest one's temporaries are the most.
+/// The optimizer goes from parameter to parameter; the largest one's temporaries are the most. They outlive the operator
+/// that makes them, so a run counts them as state while they live.
 fn update(live: &mut Live, stages: &[Stage], optimizer: Optimizer) {
     let largest = stages.iter().enumerate().max_by_key(|(_, stage)| largest_tensor(stage.op));
     if let Some((index, stage)) = largest {
         let bytes = largest_tensor(stage.op) * F32 * optimizer.temporaries();
-        let block = live.allocate(Phase::Optimizer, index, Category::Workspace, bytes);
+        let block = live.allocate(Phase::Optimizer, index, Category::OptimizerState, bytes);
         live.look(Phase::Optimizer, index);
         live.release(block);
     }
@@ -170,5 +176,54 @@ fn largest_tensor(op: Op) -> u64 {
         Op::Linear { from, to } => from * to,
         Op::BatchNorm { channels } => channels,
         _ => op.parameters(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::op::Place;
+
+    /// One image of 1 x 2 x 2: maps of 16 bytes, and 1x1 convolutions with a weight of 4. There at every instant are two
+    /// weights and momenta, 16 bytes of image and 4 labels of 8: 64 bytes.
+    fn instants(stages: &[(Op, &[usize])]) -> Vec<u64> {
+        let stage = |(index, (op, reads)): (usize, &(Op, &[usize]))| Stage {
+            name: index.to_string(),
+            op: *op,
+            reads: reads.iter().map(|&map| Map(map)).collect(),
+        };
+        let stages: Vec<Stage> = stages.iter().enumerate().map(stage).collect();
+        let image = Shape::Maps { channels: 1, side: 2 };
+        let live = step(&stages, 1, image, Optimizer::default()).expect("fits");
+        live.instants().iter().map(|instant| instant.bytes - 64).collect()
+    }
+
+    fn conv() -> Op {
+        Op::conv(1, 1, 1, 1, 0)
+    }
+
+    /// Forward: a map each; the first goes behind the ReLU, which keeps its own. The loss makes 16 + 4 + 4; then the logits go.
+    /// Backward, with the loss and the 1 it starts from (8): the two gradients of the loss, beside all it keeps. Each
+    /// convolution leaves 4, the first needs no gradient of the image. In the end there are the two gradients.
+    #[test]
+    fn a_chain() {
+        let found = instants(&[(conv(), &[0]), (Op::Relu(Place::New), &[1]), (conv(), &[2])]);
+        assert_eq!(found, [16, 32, 32, 32 + 24, 60, 76, 60, 60, 32, 8]);
+    }
+
+    /// The sum hands its gradient to both that it read. The second convolution's is added into it, which takes no new map.
+    #[test]
+    fn a_shortcut() {
+        let found = instants(&[(conv(), &[0]), (conv(), &[1]), (Op::Add(Place::InPlace), &[2, 1])]);
+        assert_eq!(found, [16, 32, 32, 32 + 24, 60, 76, 40, 60, 32, 8]);
+    }
+
+    /// A concatenation hands out parts of its gradient, of 32 bytes, which cannot be written over: their sum is a map of its own.
+    #[test]
+    fn parts_of_a_gradient_are_not_written_over() {
+        let found = instants(&[(conv(), &[0]), (conv(), &[1]), (Op::Concat, &[1, 2])]);
+        // Behind the sum of 48 + 40: one part waits, which holds all 32; the second convolution makes 16 and 4, and its map of
+        // 16 goes; then the sum takes 16, and both of its parts go.
+        assert_eq!(found, [16, 32, 64, 48 + 40, 92, 124, 56, 56 + 20, 56 + 20 - 16 + 16, 32, 8]);
     }
 }
