@@ -3,6 +3,7 @@
 //! A map (the output of a stage) must be freed as soon as no later stage needs it. A Rust temporary lives to the end of
 //! its whole statement, so one chained expression would keep every map of the network. Here each stage is a statement of
 //! its own, unless a comparison asks for chained expressions; see [`Chained`].
+mod how;
 mod inputs;
 
 mod sequence;
@@ -14,7 +15,7 @@ use std::ops::RangeInclusive;
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
-use self::apply::How;
+use self::how::How;
 use self::inputs::Inputs;
 use super::op::Op;
 use super::stage::{Stage, last_readers};
