@@ -50,7 +50,7 @@ fn forward(live: &mut Live, stages: &[Stage], storages: &Storages) -> Vec<Vec<Id
                 kept.push(block);
             }
         }
-        let block_of = |map: usize| storages.maps.get(map).and_then(|&storage| blocks[storage]);
+        let block_of = |map: usize| storages.of_map(map).and_then(|storage| blocks[storage]);
         if let Some(block) = block_of(stage + 1) {
             live.hold(block);
         }

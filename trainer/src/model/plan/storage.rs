@@ -15,27 +15,33 @@ pub(in crate::model) struct Storage {
     pub(in crate::model) kept_by: Vec<usize>,
 }
 
-/// A map that a stage reads.
+/// How a map lies that stages read.
 #[derive(Clone, Copy)]
 pub(super) struct Read {
     /// The storage in which it lies.
     pub(super) storage: usize,
     /// What one input of the batch is in it.
     pub(super) shape: Shape,
+    /// Whether a sequence lies in memory with its places first, `[L, N, features]`.
+    pub(super) places_first: bool,
 }
 
 /// All storages of a step by their index, and in which of them each map lies.
 pub(in crate::model) struct Storages {
     pub(in crate::model) storages: Vec<Storage>,
-    /// The index of each map's storage.
-    pub(in crate::model) maps: Vec<usize>,
+    maps: Vec<Read>,
 }
 
 impl Storages {
     /// Nothing but the input, which is map 0.
-    pub(super) fn with_input(bytes: u64) -> Storages {
-        let input = Storage { owner: None, bytes, made_by: 0, kept_by: Vec::new() };
-        Storages { storages: vec![input], maps: vec![0] }
+    pub(super) fn with_input(bytes: u64, shape: Shape) -> Storages {
+        let storages = vec![Storage { owner: None, bytes, made_by: 0, kept_by: Vec::new() }];
+        Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }] }
+    }
+
+    /// The index of the storage of the map of this number; there is none behind the last map.
+    pub(in crate::model) fn of_map(&self, map: usize) -> Option<usize> {
+        self.maps.get(map).map(|map| map.storage)
     }
 
     /// The stage that runs: each before it has left a map.
@@ -43,13 +49,13 @@ impl Storages {
         self.maps.len() - 1
     }
 
-    /// The next map lies in this storage.
-    pub(super) fn add_map(&mut self, storage: usize) {
-        self.maps.push(storage);
+    /// The next map lies like this.
+    pub(super) fn add_map(&mut self, map: Read) {
+        self.maps.push(map);
     }
 
-    /// The storage of a map.
-    pub(super) fn of_map(&self, map: Map) -> usize {
+    /// How a map lies.
+    pub(super) fn map(&self, map: Map) -> Read {
         self.maps[map.0]
     }
 
