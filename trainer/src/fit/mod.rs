@@ -15,7 +15,10 @@ mod verified;
 
 mod answer;
 
+mod case;
+
 mod suite;
+
 mod table;
 
 use std::process::ExitCode;

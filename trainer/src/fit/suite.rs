@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::table::Case;
+use super::case::Case;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
 

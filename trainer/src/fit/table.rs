@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+use super::case::Case;
 use super::suite::Suite;
 use super::trial::{Pages, Trial, Trials};
 use crate::child::Job;
@@ -16,14 +17,10 @@ use crate::cli::{FitTableArgs, InputArgs, Models, WorkArgs};
 use crate::device::DeviceName;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
-use crate::model::peak::Step;
 use crate::model::plan::bytes_an_image;
-use crate::optimizer::Optimizer;
 use crate::settings::Mode;
 use crate::{check, console, exit_code, interrupt};
 
-/// No batch beyond this is considered.
-const MOST: u64 = 1 << 20;
 /// The batch of the run that the base is measured by.
 const BASE_BATCH: u64 = 2;
 /// The steps of a run at the edge.
@@ -31,59 +28,6 @@ const STEPS: u64 = 2;
 /// A batch that is killed is followed by one that is smaller by this part, so often.
 const DOWN: u64 = 16;
 const TRIES: usize = 6;
-
-/// What a network is asked to do.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
-    pub(super) model: ModelName,
-    pub(super) size: u64,
-    pub(super) classes: u64,
-    pub(super) optimizer: Optimizer,
-}
-
-impl Case {
-    /// In the size of its reference, with as many classes.
-    fn reference(model: ModelName, optimizer: Optimizer) -> Case {
-        Case { model, size: model.input().size(), classes: model.reference_classes(), optimizer }
-    }
-
-    /// The same, unless a size or the classes were typed.
-    fn asked(model: ModelName, args: &FitTableArgs) -> Case {
-        let input = args.work.input;
-        let typed = if model.reads_text() { input.length } else { input.image_size };
-        let Case { size, classes, .. } = Case::reference(model, args.optimizer);
-        Case {
-            model,
-            size: typed.unwrap_or(size),
-            classes: input.classes.unwrap_or(classes),
-            optimizer: args.optimizer,
-        }
-    }
-
-    /// A step of `batch`.
-    pub(super) fn step(&self, batch: u64) -> Result<Step> {
-        let Case { model, size, classes, optimizer } = *self;
-        Ok(Step::new(&model.stages(classes), batch, model.input_of(size), optimizer)?)
-    }
-
-    /// Bytes at the predicted peak.
-    fn peak(&self, batch: u64) -> Result<u64> {
-        Ok(self.step(batch)?.peak().bytes)
-    }
-
-    /// The largest batch whose peak is at most `bytes`; 0 when not even one input fits.
-    pub(super) fn largest(&self, bytes: u64) -> Result<u64> {
-        let (mut fits, mut above) = (0, 1);
-        while above < MOST && self.peak(above)? <= bytes {
-            (fits, above) = (above, above * 2);
-        }
-        while above - fits > 1 {
-            let middle = fits + (above - fits) / 2;
-            *(if self.peak(middle)? <= bytes { &mut fits } else { &mut above }) = middle;
-        }
-        Ok(fits)
-    }
-}
 
 /// One network under all budgets.
 #[derive(Debug, Serialize)]
@@ -252,19 +196,6 @@ impl Runs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The largest batch is the last whose peak is not above the bytes.
-    #[test]
-    fn the_edge_is_where_the_peak_passes_the_budget() {
-        let case = Case { model: ModelName::LeNet5, size: 32, classes: 10, optimizer: Optimizer::default() };
-        for bytes in [2_000_000, 10_000_000] {
-            let largest = case.largest(bytes).expect("fits");
-            assert!(largest > 0);
-            assert!(case.peak(largest).expect("fits") <= bytes);
-            assert!(case.peak(largest + 1).expect("fits") > bytes);
-        }
-        assert_eq!(case.largest(1000).expect("fits"), 0, "not even the parameters");
-    }
 
     #[test]
     fn an_edge_in_words() {

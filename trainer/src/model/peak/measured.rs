@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloc_timeline::{Category, Row, Scope, Timeline};
 use serde::Serialize;
 
-use super::Step;
-use super::live::Instant;
+use super::step::Step;
 use crate::figures::table;
 
 /// Rows that are shown one by one; the others are summed up.
@@ -100,7 +99,7 @@ impl Comparison {
             (Some(operator), Some(phase), Some(layer)) if layer.is_empty() => format!("in {operator}, {phase}"),
             (Some(operator), Some(phase), Some(layer)) => format!("in {operator} of {layer}, {phase}"),
             (None, Some(phase), Some(layer)) => format!("in {layer}, {phase}"),
-            _ => "between two operators".to_owned(),
+            _ => "where no operator has workspace, so which one ran is not known".to_owned(),
         };
         let mut text = format!(
             "peak of a step, in requested bytes\n{:>14} B  predicted, {}\n{:>14} B  measured, {}",
@@ -129,15 +128,6 @@ impl Comparison {
             "\nnot modelled: workspace inside of operators, small blocks (metadata, other), what was there before main (runtime)",
         );
         text
-    }
-}
-
-impl Step {
-    /// The instant of a phase and a layer at which most is live, and its number; the latest of several.
-    fn instant_of(&self, phase: &str, layer: &str) -> Option<(usize, Instant)> {
-        let is_it = |instant: &Instant| instant.phase.name() == phase && self.layer(instant.stage) == layer;
-        let instants = self.live.instants().iter().copied().enumerate().filter(|(_, instant)| is_it(instant));
-        instants.max_by_key(|(_, instant)| instant.bytes)
     }
 }
 
