@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::Category;
-use tests::{Config, command, requested, requested_by_layer, run, tables};
+use tests::{Config, TEXT_MODELS, command, requested, requested_by_layer, run, tables};
 
 const MODELS: [&str; 2] = ["resnet18", "mobilenet_v1"];
 /// Bytes an element, and bytes a channel of a batch norm.
@@ -84,12 +84,9 @@ fn computed(model: &str, batch: u64, side: u64) -> ByLayer {
 
 fn planned(model: &str, batch: u64, side: u64) -> serde_json::Value {
     let (batch, side) = (batch.to_string(), side.to_string());
-    let ran = run(command("trainer").args(["plan", "--json", "--model", model]).args([
-        "--batch",
-        &batch,
-        "--image-size",
-        &side,
-    ]));
+    let size = if TEXT_MODELS.contains(&model) { "--length" } else { "--image-size" };
+    let arguments = ["plan", "--json", "--model", model, "--batch", &batch, size, &side];
+    let ran = run(command("trainer").args(arguments));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     serde_json::from_str(&ran.stdout).expect("one JSON object")
 }
@@ -144,20 +141,24 @@ fn mib_an_image_at_224() {
     }
 }
 
-/// Every network that the trainer has, at a small size: what a run keeps by layer is what `trainer plan` says. The two
+/// Every network that the trainer has, at a small size: what a run keeps by layer at the ends of forward, backward and step is
+/// what `trainer plan` says, with momentum (`trainer/tests/optimizers.rs` has the other optimizers). The two
 /// above are computed here a third time; parameter counts and shapes of all are held to their references in
 /// `trainer/src/model/name.rs`.
 #[test]
 fn every_network_keeps_what_its_plan_says() {
-    // The smallest sides at which each layer still has something to do; 64 for the others.
+    // The smallest sides at which each layer still has something to do; 64 for the others. Of texts a few tokens, and what
+    // Char-CNN is made for.
     let side = |model: &str| match model {
+        "bert_base" | "bert_tiny" | "lstm" | "seq2seq" => 6,
+        "char_cnn" => 1014,
         "lenet5" | "densenet40_12" | "densenet_bc100_12" | "vgg16" | "vgg19" => 32,
         "xception" => 97,
         _ => 64,
     };
     let ran = run(command("trainer").args(["models", "--json"]));
     let listed: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("an array");
-    assert!(listed.len() >= 19, "{}", ran.stdout);
+    assert!(listed.len() >= 24, "{}", ran.stdout);
     for entry in &listed {
         let model: &'static str = entry["model"].as_str().expect("a name").to_owned().leak();
         let plan = planned(model, 2, side(model));
@@ -168,6 +169,59 @@ fn every_network_keeps_what_its_plan_says() {
         for table in tables {
             assert_eq!(requested_by_layer(timeline, table, Category::Activation), expected, "{model}");
             assert_eq!(requested(table, Category::Parameter), plan["parameter_bytes"], "{model}");
+        }
+        at_the_ends(model, timeline, &plan);
+    }
+}
+
+/// What the plan says by layer of what is learned, against the tables of a run of two steps.
+fn at_the_ends(model: &str, timeline: &alloc_timeline::Timeline, plan: &serde_json::Value) {
+    let planned = |what: &str| -> ByLayer {
+        let layers = plan["by_layer"].as_object().expect("layers").iter();
+        let bytes = layers.map(|(layer, needs)| (layer.clone(), needs[what].as_u64().expect("bytes")));
+        bytes.filter(|&(_, bytes)| bytes > 0).collect()
+    };
+    let (nothing, parameters, gradients) = (ByLayer::new(), planned("parameters"), planned("gradients"));
+    let (buffers, state) = (planned("buffers"), planned("optimizer_state"));
+    for (mark, gradients, states) in [
+        ("end of forward", &nothing, [&nothing, &state]),
+        ("end of backward", &gradients, [&nothing, &state]),
+        ("end of step", &nothing, [&state, &state]),
+    ] {
+        for (step, (table, state)) in tables(timeline, mark).into_iter().zip(states).enumerate() {
+            let found = |category| {
+                let mut by_layer = requested_by_layer(timeline, table, category);
+                by_layer.retain(|_, bytes| *bytes > 0);
+                by_layer
+            };
+            let place = format!("{model}, {mark}, step {}", step + 1);
+            assert_eq!(found(Category::Parameter), parameters, "{place}");
+            assert_eq!(found(Category::Buffer), buffers, "{place}");
+            assert_eq!(&found(Category::Gradient), gradients, "{place}");
+            assert_eq!(&found(Category::OptimizerState), state, "{place}");
+        }
+    }
+}
+
+/// Recurrent layers and attention keep other things of one text, or of one place, than of several: what lies in one order
+/// need not be copied into another. And oneDNN's workspace grows by whole pages.
+#[test]
+fn texts_of_other_sizes_keep_what_their_plan_says() {
+    for (model, batch, length) in [
+        ("lstm", 1, 6),
+        ("lstm", 2, 1),
+        ("lstm", 5, 33),
+        ("seq2seq", 1, 6),
+        ("seq2seq", 3, 2),
+        ("bert_tiny", 1, 1),
+        ("bert_tiny", 3, 17),
+    ] {
+        let plan = planned(model, batch, length);
+        let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
+        let timeline = Config::train(model, batch, length, 2).run();
+        for table in tables(timeline, "end of forward") {
+            let measured = requested_by_layer(timeline, table, Category::Activation);
+            assert_eq!(measured, expected, "{model}, batch {batch}, {length} tokens");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Trains and runs convolutional networks on libtorch, each layer a scope, each run a timeline.
+//! Trains and runs networks on libtorch, each layer a scope, each run a timeline.
 //!
 //! The modules stand on floors; each uses only modules of the floors above it in this list:
 //!
@@ -8,7 +8,7 @@
 //! figures                bytes, times and tables as text
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
-//! data                   IDX files -> images and labels -> batches of tensors
+//! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
 //! allocator              what is typed of an allocator -> its binary and environment
 //! settings               what one run does
@@ -19,7 +19,8 @@
 //! child                  one run in a process of its own
 //! compare                many runs, a process each; their timelines -> a table
 //! limited                a command under one limit after the other -> a table
-//! fit                    a few batches measured -> does it fit, checked by limited runs
+//! fit                    a few batches measured -> does it fit, checked by limited runs; largest batches from plans
+//! tables                 published, planned and measured memory of training steps, side by side
 //! program                the command line -> check -> run, compare, limited, fit or plan -> exit code
 //! ```
 //!
@@ -55,6 +56,7 @@ mod compare;
 mod limited;
 
 mod fit;
+mod tables;
 
 mod program;
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::work::{Switch, WorkArgs};
+use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
@@ -102,18 +102,18 @@ pub struct PlanArgs {
     /// The network.
     #[arg(long, value_enum)]
     pub model: ModelName,
-    /// Images in a step.
+    /// Images or texts in a step.
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub batch: u64,
-    /// Height and width of the images, in pixels.
-    #[arg(long, value_name = "N", default_value_t = 224)]
-    pub image_size: u64,
-    /// Number of classes that the last layer tells apart.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub classes: u64,
+    /// See [`InputArgs`].
+    #[command(flatten)]
+    pub input: InputArgs,
     /// Its state is part of the plan.
     #[command(flatten)]
     pub optimizer: Optimizer,
+    /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
+    #[arg(long, value_name = "TIMELINE")]
+    pub measured: Option<PathBuf>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,7 @@
 //!
 //! One list serves twice: `network` gives the stages weights and runs them on libtorch; `plan` walks the same stages
 //! with shapes alone and computes which storages the backward pass will need, without libtorch.
-mod op;
+pub mod op;
 
 mod stage;
 
@@ -16,6 +16,8 @@ pub mod plan;
 
 pub mod list;
 pub mod minimum;
+pub mod needs;
+pub mod peak;
 pub mod report;
 
 mod weights;

@@ -12,7 +12,8 @@ pub(crate) struct KnownNames {
     pub(crate) backward: Name,
     accumulate_grad: Name,
     data: Name,
-    optimizer: Name,
+    /// The phase in which parameters are updated.
+    pub(crate) optimizer: Name,
     init: Name,
     runtime: Name,
 }
