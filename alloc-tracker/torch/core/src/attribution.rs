@@ -136,7 +136,7 @@ impl<H: Hooks> Attribution<H> {
 
     /// What a storage is for that is allocated now on this thread, as the active phase and operator say.
     pub fn storage_category(&self) -> Category {
-        self.names().category(self.hooks.current())
+        self.names().category(&self.hooks, self.hooks.current())
     }
 
     /// Takes [`expect_storage`](Attribution::expect_storage) back. Harmless when the block was allocated.
