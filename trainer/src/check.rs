@@ -10,7 +10,7 @@ use crate::cli::{RunArgs, Switch, WorkArgs};
 use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
-use crate::optimizer::Optimizer;
+use crate::optimizer::{Optimizer, OptimizerName};
 use crate::settings::{Mode, Settings, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
@@ -124,6 +124,9 @@ pub fn optimizer(optimizer: Optimizer) -> Result<()> {
     if let (Some(typed), None) = (optimizer.momentum, optimizer.momentum()) {
         bail!("--momentum {typed}: {name} has none; leave it out, or give --optimizer sgd");
     }
+    if optimizer.name == OptimizerName::Nesterov && optimizer.momentum() == Some(0.0) {
+        bail!("--momentum 0: nesterov is nothing without one; give --momentum 0.9, say, or --optimizer sgd");
+    }
     let momentum = optimizer.momentum().unwrap_or(0.0);
     ensure!(lr.is_finite() && lr >= 0.0, "--lr {lr}: a learning rate is 0 or more; give --lr 0.01, say");
     let sensible = (0.0..=1.0).contains(&momentum);
@@ -180,7 +183,6 @@ pub fn writable_folder(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optimizer::OptimizerName;
 
     /// What `sizes` says; `Ok` is the empty string.
     fn says(model: ModelName, batch: u64, side: u64, training: bool) -> String {
@@ -225,6 +227,11 @@ mod tests {
         assert!(optimizer(sgd(0.1, 0.5)).is_ok());
         let adam = Optimizer { name: OptimizerName::Adam, ..sgd(0.1, 0.5) };
         assert!(optimizer(adam).is_err_and(|error| error.to_string().starts_with("--momentum 0.5: adam has none")));
+        let nesterov = |momentum| Optimizer { name: OptimizerName::Nesterov, ..sgd(0.1, momentum) };
+        assert!(
+            optimizer(nesterov(0.0)).is_err_and(|error| error.to_string().starts_with("--momentum 0: nesterov is"))
+        );
+        assert!(optimizer(nesterov(0.5)).is_ok());
     }
 
     /// Every machine that runs this has more than a megabyte and less than a petabyte.

@@ -8,14 +8,16 @@
 //! | backward  | - all maps, - loss, + gradients: snapshot "end of backward"       |
 //! | optimizer | - gradients (the state is there from the first step on): snapshot "end of step" |
 //!
+//! No layer is active in the optimizer phase: what it allocates for a parameter is of the layer that the parameter is of,
+//! because the attribution looks at what each operator reads.
+//!
 //! Gradients are freed at the end of the optimizer phase: `zero_grad` of libtorch's C++ optimizers sets them to none
 //! unless told otherwise. So they live from the backward pass to the optimizer, and never during a forward pass. (tch's
 //! own `backward_step` frees them between forward and backward: the gradients of one step would live through the next
 //! forward pass.)
 use alloc_tracker::{layer, phase};
 use anyhow::Result;
-use tch::nn::{self, OptimizerConfig};
-use tch::{COptimizer, Kind, Reduction, Tensor};
+use tch::{Kind, Reduction, Tensor};
 
 use super::error::During;
 use super::recording::Recording;
@@ -23,7 +25,7 @@ use super::step::Step;
 use crate::data::Batches;
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
-use crate::optimizer::{Optimizer, OptimizerName};
+use crate::optimizer::{Optimizer, Updater};
 
 /// Labels of this value are ignored: PyTorch's default. Our data has no such label.
 const IGNORED_LABEL: i64 = -100;
@@ -31,28 +33,14 @@ const IGNORED_LABEL: i64 = -100;
 /// A network and what updates its parameters.
 pub(super) struct Training {
     network: Network,
-    optimizer: COptimizer,
+    updater: Updater,
 }
 
 impl Training {
-    /// The optimizer over all trainable variables. `COptimizer`, because tch's own wrapper panics on an error.
+    /// The optimizer over all trainable variables.
     pub(super) fn new(network: Network, optimizer: Optimizer) -> Result<Training> {
-        let what = "making the optimizer";
-        let lr = optimizer.lr();
-        let built = match optimizer.name {
-            OptimizerName::Sgd => {
-                let momentum = optimizer.momentum().unwrap_or(0.0);
-                nn::Sgd { momentum, ..nn::Sgd::default() }.build_copt(lr)
-            }
-            OptimizerName::Adam => nn::Adam::default().build_copt(lr),
-            OptimizerName::AdamW => nn::AdamW::default().build_copt(lr),
-            OptimizerName::RmsProp => nn::RmsProp::default().build_copt(lr),
-        };
-        let mut optimizer = built.during(what)?;
-        for variable in network.store().trainable_variables() {
-            optimizer.add_parameters(&variable, 0).during(what)?;
-        }
-        Ok(Training { network, optimizer })
+        let updater = Updater::new(optimizer, network.store().trainable_variables());
+        Ok(Training { network, updater: updater.during("making the optimizer")? })
     }
 }
 
@@ -79,8 +67,8 @@ impl Step for Training {
         recording.snapshot("end of backward");
         {
             let _phase = phase!("optimizer");
-            self.optimizer.step().during("the optimizer")?;
-            self.optimizer.zero_grad().during("the optimizer")?;
+            self.updater.step().during("the optimizer")?;
+            self.updater.zero_grad().during("the optimizer")?;
         }
         recording.snapshot("end of step");
         Ok(Some(value))

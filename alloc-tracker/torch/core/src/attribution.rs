@@ -12,6 +12,9 @@
 //! autograd::engine::evaluate_function: AccumulateGrad
 //!   torch::autograd::AccumulateGrad  (BACKWARD, -1)       layer of its parameter; leaves that parameter's gradient
 //! ```
+//!
+//! In the phase `optimizer`, an operator outside of any layer is of the layer that allocated what it reads: the parameter,
+//! its gradient, or state that was made of them (`aten::zeros_like`, `aten::clone`).
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use alloc_tracker::Category;
 use alloc_tracker::hooks::{LabelError, Name};
 
-use crate::category::KnownNames;
+use crate::category::{KnownNames, OPTIMIZER, work};
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
 use crate::parameters::{ParameterLayers, layer_in};
@@ -101,8 +104,13 @@ impl<H: Hooks> Attribution<H> {
         if stack.is_in_engine() {
             return Some(stack.node_layer());
         }
-        let is_in_layer = self.hooks.current().layer != Name(0);
-        if is_in_layer { None } else { self.parameters.of_inputs(&self.hooks, operator.inputs) }
+        let current = self.hooks.current();
+        if current.layer != Name(0) {
+            return None;
+        }
+        // An optimizer works on one parameter after the other, outside of all layers: its state is the parameter's layer's.
+        let is_optimizer = work(&self.hooks, current.phase) == OPTIMIZER;
+        self.parameters.of_inputs(&self.hooks, operator.inputs, is_optimizer)
     }
 
     /// Enters an operator's scope. One of a backward pass is in the phase of that even on a thread of the engine, to which

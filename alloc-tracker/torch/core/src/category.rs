@@ -4,6 +4,9 @@ use alloc_tracker::hooks::{Current, Name};
 
 use crate::hooks::Hooks;
 
+/// The work of the phases in which parameters are updated.
+pub(crate) const OPTIMIZER: &str = "optimizer";
+
 /// The numbers of the names that mean something to the attribution wherever they occur.
 #[derive(Clone, Copy)]
 pub(crate) struct KnownNames {
@@ -14,10 +17,7 @@ pub(crate) struct KnownNames {
 
 impl KnownNames {
     pub(crate) fn new(hooks: &impl Hooks) -> KnownNames {
-        KnownNames {
-            backward: hooks.name("backward"),
-            accumulate_grad: hooks.name("torch::autograd::AccumulateGrad"),
-        }
+        KnownNames { backward: hooks.name("backward"), accumulate_grad: hooks.name("torch::autograd::AccumulateGrad") }
     }
 
     /// What a storage is for that is allocated in the scope `current`.
@@ -27,7 +27,7 @@ impl KnownNames {
         }
         match work(hooks, current.phase) {
             "data" => Category::Input,
-            "optimizer" => Category::OptimizerState,
+            OPTIMIZER => Category::OptimizerState,
             "init" | "runtime" => Category::Other,
             _ => Category::Activation,
         }

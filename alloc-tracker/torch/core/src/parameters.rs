@@ -38,9 +38,9 @@ impl ParameterLayers {
     }
 
     /// The layer of an operator that reads these storages: of the first that is a parameter, or else the one in which the
-    /// first of them was allocated that was allocated in a layer.
-    pub(crate) fn of_inputs(&self, hooks: &impl Hooks, inputs: &[Storage]) -> Option<Name> {
-        if inputs.is_empty() || !self.is_named.load(Ordering::Relaxed) {
+    /// first of them was allocated that was allocated in a layer. Only where layers are named by parameters, or `always`.
+    pub(crate) fn of_inputs(&self, hooks: &impl Hooks, inputs: &[Storage], always: bool) -> Option<Name> {
+        if inputs.is_empty() || !(always || self.is_named.load(Ordering::Relaxed)) {
             return None;
         }
         let by_parameter = inputs.iter().find_map(|&input| self.named(input));

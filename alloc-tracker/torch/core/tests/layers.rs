@@ -55,6 +55,29 @@ fn the_engines_own_operators_do_not_look_at_inputs() {
     thread.reads("aten::add_", -1, &[WEIGHT], ["backward", "", "aten::add_"]);
 }
 
+/// No layer is named here and none is active: an optimizer's operator is of the layer whose parameter or gradient it reads.
+/// In any other phase such an operator has no layer.
+#[test]
+fn an_optimizers_operator_is_of_its_parameters_layer() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    TRACKER.allocates(WEIGHT, "fc1");
+    TRACKER.allocates(HIDDEN, "fc2");
+    let layers = ["fc1", "fc2"];
+    let none = ["", ""];
+    for (phase, layers) in
+        [("optimizer", layers), ("generator/optimizer", layers), ("forward", none), ("optimizers", none)]
+    {
+        TRACKER.enters(phase, "");
+        for (storage, layer) in [WEIGHT, HIDDEN].into_iter().zip(layers) {
+            thread.reads("aten::zeros_like", -1, &[storage], [phase, layer, "aten::zeros_like"]);
+            thread.ends();
+        }
+    }
+    // The program's layers win here as well.
+    TRACKER.enters("optimizer", "all");
+    thread.reads("aten::zeros_like", -1, &[WEIGHT], ["optimizer", "all", "aten::zeros_like"]);
+}
+
 #[test]
 fn a_gradient_is_of_its_parameters_layer() {
     attribution!(TRACKER, ATTRIBUTION, thread);
