@@ -8,8 +8,9 @@ use procfs::{Current, Meminfo};
 
 use crate::cli::{RunArgs, Switch, WorkArgs};
 use crate::device::DeviceName;
+use crate::fixed_sizes;
 use crate::model::shape::{self, Misfit};
-use crate::model::{ModelName, minimum};
+use crate::model::{ModelName, Objective, minimum};
 use crate::optimizer::{Optimizer, OptimizerName};
 use crate::settings::{Mode, Settings, timeline_name};
 
@@ -31,6 +32,10 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         self::optimizer(settings)?;
     }
     memory(args.model, work, optimizer)?;
+    let replay = fixed_sizes::only_some(args, mode)?;
+    if let Some(places) = replay {
+        room_for_replay(places)?;
+    }
     work.device.make_ready()?;
     let threads = threads(work.threads)?;
     let out = args.out.clone().unwrap_or_else(|| timeline_name(args.model, mode).into());
@@ -42,11 +47,12 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         mode,
         batch: work.batch,
         steps: work.steps,
-        image_size: work.image_size,
+        image_size: fixed_sizes::image_size(args.model, work.image_size)?,
         threads,
         seed: work.seed,
-        data: data_folder(work.data.as_deref())?,
-        classes: work.classes,
+        data: needs_data(args.model, mode).then(|| data_folder(work.data.as_deref())).transpose()?,
+        classes: fixed_sizes::classes(args.model, work.classes)?,
+        replay,
         device: work.device,
         optimizer,
         out: tracked.then_some(out),
@@ -73,6 +79,8 @@ pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bo
     ensure!(classes > 0, "--classes 0: the last layer needs an output; give --classes 1 or more");
     ensure!(classes <= MOST_CLASSES, "--classes {classes}: more than {MOST_CLASSES} are not supported; give fewer");
     ensure!(side <= LARGEST_IMAGE, "--image-size {side}: more than {LARGEST_IMAGE} is not supported; give less");
+    fixed_sizes::image_size(model, side)?;
+    fixed_sizes::classes(model, classes)?;
     let stages = model.stages(classes);
     let Err(misfit) = shape::fits(&stages, model.input_of(side), batch, training) else { return Ok(()) };
     let smallest = shape::smallest(&stages, model.input().channels, batch, training, LARGEST_IMAGE)
@@ -112,6 +120,27 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
     Ok(())
 }
 
+/// Checks that the machine has room for a replay buffer.
+fn room_for_replay(places: u64) -> Result<()> {
+    let (needed, there) = (fixed_sizes::replay_bytes(places), machine_bytes().unwrap_or(u64::MAX));
+    ensure!(
+        needed <= there,
+        "--replay {places}: a buffer of so many moves takes {} MB, and the machine has {} MB; give a smaller --replay",
+        needed.div_ceil(1_000_000),
+        there / 1_000_000
+    );
+    Ok(())
+}
+
+/// Whether a run needs data: a generator makes images of noise alone, and dqn's game is built in.
+fn needs_data(model: ModelName, mode: Mode) -> bool {
+    match model.objective() {
+        Objective::Classes => true,
+        Objective::Adversarial => mode == Mode::Train,
+        Objective::QLearning => false,
+    }
+}
+
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.
 fn machine_bytes() -> Option<u64> {
     let memory = Meminfo::current().ok()?;
@@ -126,6 +155,13 @@ pub fn optimizer(optimizer: Optimizer) -> Result<()> {
     }
     if optimizer.name == OptimizerName::Nesterov && optimizer.momentum() == Some(0.0) {
         bail!("--momentum 0: nesterov is nothing without one; give --momentum 0.9, say, or --optimizer sgd");
+    }
+    match (optimizer.beta1, optimizer.beta1()) {
+        (Some(typed), None) => bail!("--beta1 {typed}: {name} has none; leave it out, or give --optimizer adam"),
+        (Some(typed), _) if !(0.0..1.0).contains(&typed) => {
+            bail!("--beta1 {typed}: it lies between 0 and 1, below 1; give --beta1 0.9, say")
+        }
+        _ => {}
     }
     let momentum = optimizer.momentum().unwrap_or(0.0);
     ensure!(lr.is_finite() && lr >= 0.0, "--lr {lr}: a learning rate is 0 or more; give --lr 0.01, say");

@@ -1,4 +1,4 @@
-//! Trains and runs convolutional networks on libtorch, each layer a scope, each run a timeline.
+//! Trains and runs neural networks on libtorch, each layer a scope, each run a timeline.
 //!
 //! The modules stand on floors; each uses only modules of the floors above it in this list:
 //!
@@ -8,13 +8,16 @@
 //! figures                bytes, times and tables as text
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
+//! random                 random numbers that are the same everywhere
 //! data                   IDX files -> images and labels -> batches of tensors
+//! reinforcement          a game, what a player sees of it, and a memory of what was played
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
 //! allocator              what is typed of an allocator -> its binary and environment
 //! settings               what one run does
 //! limit                  a command inside a limit of memory
 //! run                    one run: batches through the network, step by step, into a timeline
 //! cli                    what can be typed
+//! fixed_sizes            networks whose sizes are fixed
 //! check                  what was typed -> settings, or a refusal
 //! child                  one run in a process of its own
 //! compare                many runs, a process each; their timelines -> a table
@@ -32,9 +35,11 @@ mod exit_code;
 mod figures;
 
 mod interrupt;
+mod random;
 
 mod data;
 mod optimizer;
+mod reinforcement;
 
 mod model;
 
@@ -46,6 +51,8 @@ mod run;
 mod limit;
 
 mod cli;
+
+mod fixed_sizes;
 
 mod check;
 

@@ -9,7 +9,7 @@ use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::report;
 use crate::settings::Mode;
-use crate::{check, compare, console, exit_code, fit, limited, run};
+use crate::{check, compare, console, exit_code, fit, fixed_sizes, limited, run};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -29,7 +29,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.task {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
-            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer), tracked)?)
+            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;
@@ -50,6 +50,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
     let &PlanArgs { model, batch, image_size, classes, optimizer, json } = args;
     check::sizes(model, batch, image_size, classes, true)?;
+    let (image_size, classes) = (fixed_sizes::image_size(model, image_size)?, fixed_sizes::classes(model, classes)?);
+    let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
     console::print_result(&report(model, batch, image_size, classes, optimizer, json)?)?;
     Ok(ExitCode::SUCCESS)

@@ -47,10 +47,12 @@ pub struct Settings {
     pub threads: u64,
     /// Seed of the weights and of the order of the images.
     pub seed: u64,
-    /// Folder of the IDX files.
-    pub data: PathBuf,
+    /// Folder of the IDX files; none for a run that needs no data.
+    pub data: Option<PathBuf>,
     /// Outputs of the last layer.
     pub classes: u64,
+    /// Moves that the replay buffer has room for; none for a run that has no such buffer.
+    pub replay: Option<u64>,
     /// Where the network runs.
     pub device: DeviceName,
     /// The optimizer; there is none in inference.

@@ -3,7 +3,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::work::{Switch, WorkArgs};
+use super::optimizer::OptimizerArgs;
+use super::work::{CLASSES, IMAGE_SIZE, Switch, WorkArgs};
 use crate::allocator::Spec;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
@@ -34,7 +35,11 @@ pub struct RunArgs {
     /// Whether the timeline says which bytes of the peak nobody reads again.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub reads: Switch,
+    /// Moves that dqn's replay buffer has room for [default: 10000].
+    #[arg(long, value_name = "N")]
+    pub replay: Option<u64>,
     /// Print one line of JSON on stdout, {"step_ns": [...], "loss": [...], "peak_rss_bytes": N}, and all else on stderr.
+    /// dcgan has "discriminator_loss" and "generator_loss", dqn "reward" as well.
     #[arg(long)]
     pub json_times: bool,
     /// Time each layer, while its weights are made and in the forward and backward pass: the timeline then has times by
@@ -53,9 +58,9 @@ pub struct TrainArgs {
     /// See [`RunArgs`].
     #[command(flatten)]
     pub run: RunArgs,
-    /// See [`Optimizer`].
+    /// See [`OptimizerArgs`].
     #[command(flatten)]
-    pub optimizer: Optimizer,
+    pub optimizer: OptimizerArgs,
 }
 
 /// Several runs.
@@ -106,14 +111,14 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub batch: u64,
     /// Height and width of the images, in pixels.
-    #[arg(long, value_name = "N", default_value_t = 224)]
+    #[arg(long, value_name = "N", default_value_t = IMAGE_SIZE)]
     pub image_size: u64,
     /// Number of classes that the last layer tells apart.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = CLASSES)]
     pub classes: u64,
     /// Its state is part of the plan.
     #[command(flatten)]
-    pub optimizer: Optimizer,
+    pub optimizer: OptimizerArgs,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

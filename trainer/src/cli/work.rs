@@ -5,6 +5,11 @@ use clap::{Args, ValueEnum};
 
 use crate::device::DeviceName;
 
+/// Height and width of images where none is typed.
+pub const IMAGE_SIZE: u64 = 224;
+/// Classes where none are typed.
+pub const CLASSES: u64 = 1000;
+
 /// Size and origin of the work; the same for every kind of run.
 #[derive(Clone, Debug, Args)]
 pub struct WorkArgs {
@@ -15,7 +20,7 @@ pub struct WorkArgs {
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub steps: u64,
     /// Height and width that images are resized to, in pixels.
-    #[arg(long, value_name = "N", default_value_t = 224)]
+    #[arg(long, value_name = "N", default_value_t = IMAGE_SIZE)]
     pub image_size: u64,
     /// Threads that libtorch computes with [default: the processors this process may use].
     #[arg(long, value_name = "N")]
@@ -27,7 +32,7 @@ pub struct WorkArgs {
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Number of classes that the last layer tells apart.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = CLASSES)]
     pub classes: u64,
     /// Where the network runs: cpu, or cuda:0 for the first GPU.
     #[arg(long, value_name = "DEVICE", default_value_t = DeviceName::Cpu)]

@@ -1,9 +1,10 @@
 //! The networks that the trainer knows, by name, and what is known of each.
+use super::objective::Objective;
 use super::shape::Shape;
 use super::stage::Stage;
 use super::zoo::resnet::Block;
 use super::zoo::{
-    alexnet, densenet, inception_v1, lenet, mobilenet_v1, mobilenet_v2, resnet, squeezenet, vgg, xception,
+    alexnet, dcgan, densenet, dqn, inception_v1, lenet, mobilenet_v1, mobilenet_v2, resnet, squeezenet, vgg, xception,
 };
 
 /// The networks that the trainer knows.
@@ -67,6 +68,10 @@ pub enum ModelName {
     /// Xception, for images of 299 x 299.
     #[value(name = "xception")]
     Xception,
+    /// DCGAN as PyTorch's example builds it: a generator and a discriminator for images of 64 x 64.
+    Dcgan,
+    /// The deep Q-network of Mnih et al. (2015), which plays a built-in game of catch.
+    Dqn,
 }
 
 /// What is known of a network.
@@ -91,9 +96,27 @@ impl ModelName {
         self.facts().input
     }
 
-    /// Images of another side: [channels, side, side].
+    /// Images of another side: [channels, side, side]. That of a network with fixed sizes stays.
     pub fn input_of(self, side: u64) -> Shape {
-        Shape { side, ..self.input() }
+        if self.fixed_sizes().is_some() { self.input() } else { Shape { side, ..self.input() } }
+    }
+
+    /// What it learns.
+    pub fn objective(self) -> Objective {
+        match self {
+            ModelName::Dcgan => Objective::Adversarial,
+            ModelName::Dqn => Objective::QLearning,
+            _ => Objective::Classes,
+        }
+    }
+
+    /// Side of the images that it works on and outputs of its last layer, where nothing else can be asked for.
+    pub fn fixed_sizes(self) -> Option<(u64, u64)> {
+        match self {
+            ModelName::Dcgan => Some((dcgan::SIDE, 1)),
+            ModelName::Dqn => Some((dqn::SIDE, dqn::ACTIONS)),
+            _ => None,
+        }
     }
 
     /// Where it was published.
@@ -123,6 +146,8 @@ impl ModelName {
             ModelName::DenseNetBc100 => densenet::stages(100, true, classes),
             ModelName::InceptionV1 => inception_v1::stages(classes),
             ModelName::Xception => xception::stages(classes),
+            ModelName::Dcgan => dcgan::stages(),
+            ModelName::Dqn => dqn::policy(),
         }
     }
 
@@ -150,6 +175,12 @@ impl ModelName {
             ModelName::DenseNetBc100 => of("densenet_bc100_12", 32, "arXiv:1608.06993"),
             ModelName::InceptionV1 => of("inception_v1", 224, "arXiv:1409.4842"),
             ModelName::Xception => of("xception", 299, "arXiv:1610.02357"),
+            ModelName::Dcgan => {
+                Facts { name: "dcgan", input: Shape { channels: dcgan::NOISE, side: 1 }, paper: "arXiv:1511.06434" }
+            }
+            ModelName::Dqn => {
+                Facts { name: "dqn", input: Shape { channels: 4, side: dqn::SIDE }, paper: "doi:10.1038/nature14236" }
+            }
         }
     }
 }
@@ -193,6 +224,10 @@ mod tests {
             ModelName::DenseNetBc100 => (10, 769_162),
             ModelName::InceptionV1 => (1000, 6_624_904),
             ModelName::Xception => (1000, 22_855_952),
+            // 3,576,704 of the generator and 2,765,568 of the discriminator, for images of three channels.
+            ModelName::Dcgan => (1, 6_342_272),
+            // 1,686,180 with the four actions of Breakout; the last layer has 513 for each.
+            ModelName::Dqn => (3, 1_685_667),
         };
         for &model in ModelName::value_variants() {
             let (classes, parameters) = expected(model);
@@ -204,7 +239,8 @@ mod tests {
     /// In the reference's size every network ends with one number for each class.
     #[test]
     fn the_last_map_is_the_logits() {
-        for &model in ModelName::value_variants() {
+        let tell_classes = |model: &&ModelName| model.objective() == Objective::Classes;
+        for &model in ModelName::value_variants().iter().filter(tell_classes) {
             let shapes = shape::shapes(&model.stages(10), model.input()).expect("the reference's size fits");
             assert_eq!(shapes.last(), Some(&Shape { channels: 10, side: 1 }), "{model}");
         }
@@ -223,6 +259,7 @@ mod tests {
                     Op::Relu(Place::InPlace)
                         | Op::Relu6
                         | Op::Add(Place::InPlace)
+                        | Op::LeakyRelu { place: Place::InPlace, .. }
                         | Op::Dropout { place: Place::InPlace, .. }
                 );
                 if in_place {

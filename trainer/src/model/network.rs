@@ -6,6 +6,7 @@
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
+use super::leaky_relu::leaky_relu;
 use super::op::{Op, Place, Window};
 use super::stage::{INPUT, Map, Stage, last_readers};
 use super::weights::{BatchNorm, Weights};
@@ -48,7 +49,9 @@ pub struct Network {
 
 impl Network {
     /// Gives every stage its variables on `device`, drawn from libtorch's generator; each is made in its layer's scope.
-    pub fn init(stages: Vec<Stage>, device: Device) -> Result<Network> {
+    /// The loss, if the list ends with one, is left out.
+    pub fn init(mut stages: Vec<Stage>, device: Device) -> Result<Network> {
+        stages.retain(|stage| !matches!(stage.op, Op::Loss(_)));
         let store = nn::VarStore::new(device);
         let root = store.root();
         let last_readers = last_readers(&stages);
@@ -71,6 +74,11 @@ impl Network {
     /// not, each makes a map of its own, as `relu` and `+` do.
     pub fn with_in_place(self, in_place: bool) -> Network {
         Network { in_place, ..self }
+    }
+
+    /// Lets its variables be as they are: no gradient is computed for them, and operators on them keep nothing.
+    pub fn freeze(&mut self) {
+        self.store.freeze();
     }
 
     /// All variables, by the names that PyTorch gives them.
@@ -138,6 +146,15 @@ impl Network {
                 let (_, stride, padding) = sides(conv.window);
                 map.f_conv2d(weight, bias.as_ref(), stride, padding, [1, 1], conv.groups as i64)
             }
+            (Op::ConvTranspose(conv), Weights::Conv(weight, bias)) => {
+                let (_, stride, padding) = sides(conv.window);
+                map.f_conv_transpose2d(weight, bias.as_ref(), stride, padding, [0, 0], conv.groups as i64, [1, 1])
+            }
+            (Op::LeakyRelu { slope_percent, place }, _) => {
+                leaky_relu(map, slope_percent as f64 / 100.0, in_place(place))
+            }
+            (Op::Tanh, _) => map.f_tanh(),
+            (Op::Sigmoid, _) => map.f_sigmoid(),
             (Op::BatchNorm { .. }, Weights::BatchNorm(weights)) => {
                 let BatchNorm { weight, bias, running_mean, running_variance } = weights;
                 let (mean, variance) = (Some(running_mean), Some(running_variance));
@@ -186,6 +203,7 @@ fn sides(window: Window) -> ([i64; 2], [i64; 2], [i64; 2]) {
 mod tests {
     use super::*;
     use crate::model::name::ModelName;
+    use crate::model::objective::Objective;
     use clap::ValueEnum;
     use std::sync::{Mutex, PoisonError};
     use tch::Kind;
@@ -222,7 +240,8 @@ mod tests {
             let images = Tensor::zeros([batch, channels as i64, side, side], (Kind::Float, Device::Cpu));
             tch::no_grad(|| network.forward(&images, false)).expect("runs").size()
         };
-        for &model in ModelName::value_variants() {
+        let tell_classes = |model: &&ModelName| model.objective() == Objective::Classes;
+        for &model in ModelName::value_variants().iter().filter(tell_classes) {
             let input = model.input();
             let mut network = network(model, 10);
             assert_eq!(logits(&mut network, input.channels, 2, input.side as i64), [2, 10], "{model}");

@@ -1,10 +1,13 @@
 //! What one stage of a network does to the maps that reach it.
+use super::loss::Loss;
 
 /// What a stage does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// A convolution.
     Conv(Conv),
+    /// A transposed convolution without bias: each pixel of a map spreads into a window of the next one.
+    ConvTranspose(Conv),
     /// Batch normalisation with weight, bias and running statistics.
     BatchNorm {
         /// Channels, in and out.
@@ -14,6 +17,17 @@ pub enum Op {
     Relu(Place),
     /// min(max(x, 0), 6), in place.
     Relu6,
+    /// x where x > 0, else a share of x.
+    LeakyRelu {
+        /// The share, in percent.
+        slope_percent: u64,
+        /// Where the result lies.
+        place: Place,
+    },
+    /// The hyperbolic tangent.
+    Tanh,
+    /// 1 / (1 + e^-x): a probability.
+    Sigmoid,
     /// The largest value of each window.
     MaxPool(Window),
     /// The mean of each window.
@@ -43,6 +57,8 @@ pub enum Op {
         /// Features out.
         to: u64,
     },
+    /// The loss that the step computes behind the network; the last stage of a list, or none.
+    Loss(Loss),
 }
 
 /// Where an operator leaves its result.
@@ -93,6 +109,13 @@ impl Window {
         Window { kernel, stride, padding, ceil: true }
     }
 
+    /// Pixels along a side that windows around so many pixels cover, or `None` when the border takes them all: the way back
+    /// of [`positions`](Window::positions).
+    pub fn spread(self, side: u64) -> Option<u64> {
+        let covered = side.checked_sub(1)? * self.stride + self.kernel;
+        covered.checked_sub(2 * self.padding).filter(|&side| side > 0)
+    }
+
     /// Windows along a side of `side` pixels, or `None` when not even one fits. With `ceil`, the last one has to begin
     /// within the map or its left border (`pooling_output_shape` of ATen/native/Pool.h).
     pub fn positions(self, side: u64) -> Option<u64> {
@@ -112,6 +135,11 @@ impl Op {
         Op::Conv(Conv { from, to, window: Window::new(kernel, stride, padding), groups: 1, bias: false })
     }
 
+    /// A transposed convolution without bias.
+    pub fn conv_transpose(from: u64, to: u64, kernel: u64, stride: u64, padding: u64) -> Op {
+        Op::ConvTranspose(Conv { from, to, window: Window::new(kernel, stride, padding), groups: 1, bias: false })
+    }
+
     /// A convolution with bias.
     pub fn biased_conv(from: u64, to: u64, kernel: u64, stride: u64, padding: u64) -> Op {
         Op::Conv(Conv { from, to, window: Window::new(kernel, stride, padding), groups: 1, bias: true })
@@ -126,7 +154,7 @@ impl Op {
     /// Trainable elements.
     pub fn parameters(self) -> u64 {
         match self {
-            Op::Conv(conv) => {
+            Op::Conv(conv) | Op::ConvTranspose(conv) => {
                 let kernel = (conv.from / conv.groups) * conv.window.kernel * conv.window.kernel;
                 conv.to * (kernel + u64::from(conv.bias))
             }
@@ -157,6 +185,15 @@ mod tests {
         assert_eq!(stem.positions(97), Some(49), "(97 + 6 - 7) / 2 = 48");
         assert_eq!(stem.positions(1), Some(1), "(1 + 6 - 7) / 2 = 0");
         assert_eq!(stem.positions(0), None, "a window of 7 does not fit into 6 pixels of border");
+    }
+
+    /// (h - 1) s - 2p + k, worked by hand.
+    #[test]
+    fn pixels_that_windows_cover() {
+        assert_eq!(Window::new(4, 1, 0).spread(1), Some(4), "a window around one pixel");
+        assert_eq!(Window::new(4, 2, 1).spread(4), Some(8), "3 x 2 + 4 - 2");
+        assert_eq!(Window::new(2, 2, 1).spread(1), None, "the border takes both");
+        assert_eq!(Window::new(4, 2, 1).spread(0), None);
     }
 
     /// ceil((h + 2p - k) / s) + 1, unless the last window would begin beyond the map.

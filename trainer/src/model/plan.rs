@@ -26,12 +26,12 @@
 //! from.
 use std::collections::BTreeMap;
 
+use super::loss::Loss;
 use super::op::{Op, Place};
 use super::shape::{self, Misfit, Shape};
 use super::stage::Stage;
 
-/// The layer under which the trainer computes the loss.
-pub const LOSS_LAYER: &str = "loss";
+pub use super::loss::LOSS_LAYER;
 /// Bytes of an f32 element.
 pub(super) const F32: u64 = 4;
 /// Bytes of an i64 element.
@@ -79,10 +79,12 @@ pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<
         let out = left_by(&mut storages, stage, lies_in[stage.reads[0].0], shape, batch);
         lies_in.push(out);
     }
-    let classes = shapes.last().map_or(0, |shape| shape.channels);
-    storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
-    storages.allocate_kept(LOSS_LAYER, F32);
-    storages.allocate_kept(LOSS_LAYER, F32);
+    if !matches!(stages.last(), Some(Stage { op: Op::Loss(_), .. })) {
+        let classes = shapes.last().map_or(0, |shape| shape.channels);
+        storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
+        storages.allocate_kept(LOSS_LAYER, F32);
+        storages.allocate_kept(LOSS_LAYER, F32);
+    }
 
     let mut by_layer = BTreeMap::new();
     for storage in storages.0.into_iter().filter(|storage| storage.kept) {
@@ -104,7 +106,7 @@ fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, bat
     let name = stage.name.as_str();
     let bytes = batch * out.elements() * F32;
     match stage.op {
-        Op::Conv(_) | Op::Linear { .. } | Op::AvgPool(_) => {
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::Linear { .. } | Op::AvgPool(_) => {
             storages.keep(input);
             storages.allocate(name, bytes)
         }
@@ -124,6 +126,21 @@ fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, bat
             storages.keep(output);
             output
         }
+        // In place the formula names `result`, else `self`.
+        Op::LeakyRelu { place, .. } => {
+            let output = placed(storages, name, place, input, bytes);
+            storages.keep(input);
+            output
+        }
+        Op::Tanh | Op::Sigmoid => {
+            let output = storages.allocate(name, bytes);
+            storages.keep(output);
+            output
+        }
+        Op::Loss(loss) => {
+            kept_by_loss(storages, loss, input, batch);
+            input
+        }
         Op::Relu6 => {
             storages.allocate_kept(name, bytes);
             input
@@ -141,6 +158,26 @@ fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, bat
         Op::Concat => storages.allocate(name, bytes),
         Op::Add(place) => placed(storages, name, place, input, bytes),
         Op::Flatten => input,
+    }
+}
+
+/// What a loss keeps of a map in the storage `input`, and what it allocates.
+///
+/// ```text
+/// loss                    allocates                                             keeps for backward
+/// binary cross-entropy    its result, in a storage of [N]: it is the errors'    the probabilities, (the labels)
+/// Huber                   the worth of the actions done [N], its result         that, the worth of all, the targets
+/// ```
+fn kept_by_loss(storages: &mut Storages, loss: Loss, input: usize, batch: u64) {
+    storages.keep(input);
+    match loss {
+        Loss::BinaryCrossEntropy => storages.allocate_kept(LOSS_LAYER, batch * F32),
+        Loss::Huber => {
+            // The targets, and the worth of the actions that were done.
+            storages.allocate_kept(LOSS_LAYER, batch * F32);
+            storages.allocate_kept(LOSS_LAYER, batch * F32);
+            storages.allocate_kept(LOSS_LAYER, F32);
+        }
     }
 }
 

@@ -86,6 +86,11 @@ fn left_by(stage: &Stage, reads: &[Shape]) -> Result<Shape, Misfit> {
             takes(conv.from, first.channels)?;
             Shape { channels: conv.to, side: positions(conv.window)? }
         }
+        Op::ConvTranspose(conv) => {
+            takes(conv.from, first.channels)?;
+            let side = conv.window.spread(first.side);
+            Shape { channels: conv.to, side: side.ok_or_else(|| Misfit::Window { stage: name(), side: first.side })? }
+        }
         Op::BatchNorm { channels } => {
             takes(channels, first.channels)?;
             first
@@ -105,7 +110,9 @@ fn left_by(stage: &Stage, reads: &[Shape]) -> Result<Shape, Misfit> {
             meets(|one, other| one == other)?;
             first
         }
-        Op::Relu(_) | Op::Relu6 | Op::Dropout { .. } => first,
+        Op::Relu(_) | Op::Relu6 | Op::LeakyRelu { .. } | Op::Tanh | Op::Sigmoid | Op::Dropout { .. } | Op::Loss(_) => {
+            first
+        }
     })
 }
 
