@@ -17,7 +17,7 @@
 //! limit                  a command inside a limit of memory
 //! run                    one run: batches through the network, step by step, into a timeline
 //! cli                    what can be typed
-//! fixed_sizes            networks whose sizes are fixed
+//! model_flags            what can be typed for some networks alone
 //! check                  what was typed -> settings, or a refusal
 //! child                  one run in a process of its own
 //! compare                many runs, a process each; their timelines -> a table
@@ -52,7 +52,7 @@ mod limit;
 
 mod cli;
 
-mod fixed_sizes;
+mod model_flags;
 
 mod check;
 

@@ -9,7 +9,7 @@ use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::report;
 use crate::settings::Mode;
-use crate::{check, compare, console, exit_code, fit, fixed_sizes, limited, run};
+use crate::{check, compare, console, exit_code, fit, limited, run};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -48,12 +48,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, image_size, classes, optimizer, json } = args;
-    check::sizes(model, batch, image_size, classes, true)?;
-    let (image_size, classes) = (fixed_sizes::image_size(model, image_size)?, fixed_sizes::classes(model, classes)?);
+    let &PlanArgs { model, batch, ref input, optimizer, json } = args;
+    check::input(model, input)?;
+    let (size, classes) = (input.size(model), input.classes(model));
+    check::sizes(model, batch, size, classes, true)?;
     let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
-    console::print_result(&report(model, batch, image_size, classes, optimizer, json)?)?;
+    console::print_result(&report(model, batch, size, classes, optimizer, json)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::optimizer::OptimizerArgs;
-use super::work::{CLASSES, IMAGE_SIZE, Switch, WorkArgs};
+use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
@@ -39,7 +39,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub replay: Option<u64>,
     /// Print one line of JSON on stdout, {"step_ns": [...], "loss": [...], "peak_rss_bytes": N}, and all else on stderr.
-    /// dcgan has "discriminator_loss" and "generator_loss", dqn "reward" as well.
+    /// dcgan has "discriminator_loss" and "generator_loss" in place of "loss", dqn "reward" as well.
     #[arg(long)]
     pub json_times: bool,
     /// Time each layer, while its weights are made and in the forward and backward pass: the timeline then has times by
@@ -107,15 +107,12 @@ pub struct PlanArgs {
     /// The network.
     #[arg(long, value_enum)]
     pub model: ModelName,
-    /// Images in a step.
+    /// Images or texts in a step.
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub batch: u64,
-    /// Height and width of the images, in pixels.
-    #[arg(long, value_name = "N", default_value_t = IMAGE_SIZE)]
-    pub image_size: u64,
-    /// Number of classes that the last layer tells apart.
-    #[arg(long, value_name = "N", default_value_t = CLASSES)]
-    pub classes: u64,
+    /// See [`InputArgs`].
+    #[command(flatten)]
+    pub input: InputArgs,
     /// Its state is part of the plan.
     #[command(flatten)]
     pub optimizer: OptimizerArgs,

@@ -35,8 +35,9 @@ use self::progress::Progress;
 use self::recording::Recording;
 use self::step::Step;
 use self::turns::StepClocks;
-use crate::data::{Batches, Dataset, Split};
-use crate::model::Objective;
+use crate::data::{Batches, Corpus, Dataset, ImageBatches, Passages, Split, TextBatches};
+use crate::model::shape::shapes;
+use crate::model::{Objective, dcgan as dcgan_model};
 use crate::settings::{Mode, Settings};
 use crate::{console, exit_code, interrupt};
 
@@ -58,7 +59,10 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         alloc_torch::watch_reads(settings.reads);
     }
     tch::set_num_threads(settings.threads as i32);
-    let batches = settings.data.as_deref().map(|folder| open(folder, settings)).transpose()?;
+    let batches = {
+        let _phase = phase!("data");
+        settings.data.as_deref().map(|folder| open_data(folder, settings)).transpose()?
+    };
     let recording = Recording::start(settings)?;
     let mut work = {
         let _phase = phase!("init");
@@ -101,25 +105,36 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The data in `folder`, read and checked.
+fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
+    let (model, device) = (settings.model, settings.device.into());
+    let batch = settings.batch as usize;
+    if let Some(texts) = model.texts(settings.classes) {
+        let shapes = shapes(&model.stages(settings.classes), model.input_of(settings.size))?;
+        let places = shapes.last().map_or(0, |shape| shape.places());
+        let passages = Passages { batch, length: settings.size as usize, places: places as usize };
+        let texts = TextBatches::new(&Corpus::open(folder)?, texts, passages, settings.seed)?;
+        return Ok(Batches::Texts(texts.on(device)));
+    }
+    let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
+    let is_adversarial = model.objective() == Objective::Adversarial;
+    // What is told apart there is real from made, whatever the labels are.
+    let classes = if is_adversarial { u64::from(u8::MAX) + 1 } else { settings.classes };
+    let data = Dataset::open(folder, split, classes)?;
+    let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed).on(device);
+    Ok(Batches::Images(if is_adversarial {
+        // A generator's last operator is a tanh, so real images have its range.
+        images.with_channels(dcgan_model::CHANNELS).between_minus_one_and_one()
+    } else {
+        images.with_channels(model.input().features())
+    }))
+}
+
 /// Most bytes that were ever resident, by the kernel's own account of this program. `getrusage` would not do: a process
 /// inherits its figure from whoever started it.
 fn peak_rss_bytes() -> Option<u64> {
     let kib = procfs::process::Process::myself().ok()?.status().ok()?.vmhwm?;
     Some(kib << 10)
-}
-
-/// Reads the data in `folder` and checks it.
-fn open(folder: &Path, settings: &Settings) -> Result<Batches> {
-    let _phase = phase!("data");
-    let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
-    let data = Dataset::open(folder, split, settings.classes)?;
-    let batches = Batches::new(data, settings.batch as usize, settings.image_size as i64, settings.seed);
-    let batches = batches.on(settings.device.into());
-    Ok(match settings.model.objective() {
-        // A generator's last operator is a tanh, so real images have its range.
-        Objective::Adversarial => batches.with_channels(crate::model::dcgan::CHANNELS).from_minus_one_to_one(),
-        _ => batches.with_channels(settings.model.input().channels),
-    })
 }
 
 /// The name of a figure as it is printed: `generator loss`.

@@ -47,37 +47,28 @@ pub(in crate::model) fn judging() -> Vec<Stage> {
 }
 
 fn write_generator(chain: &mut Chain, channels: u64) {
-    let mut index = 0;
-    let mut then = |op| {
-        chain.then(format!("generator.main.{index}"), op);
-        index += 1;
-    };
-    then(Op::conv_transpose(NOISE, 8 * WIDTH, 4, 1, 0));
+    let mut ops = vec![Op::conv_transpose(NOISE, 8 * WIDTH, 4, 1, 0)];
     for width in [8 * WIDTH, 4 * WIDTH, 2 * WIDTH, WIDTH] {
-        then(Op::BatchNorm { channels: width });
-        then(Op::Relu(Place::InPlace));
         let next = if width == WIDTH { channels } else { width / 2 };
-        then(Op::conv_transpose(width, next, 4, 2, 1));
+        ops.push(Op::BatchNorm { channels: width });
+        ops.push(Op::Relu(Place::InPlace));
+        ops.push(Op::conv_transpose(width, next, 4, 2, 1));
     }
-    then(Op::Tanh);
+    ops.push(Op::Tanh);
+    chain.sequence("generator.main", 0, ops);
 }
 
 fn write_discriminator(chain: &mut Chain, channels: u64) {
-    let mut index = 0;
-    let mut then = |op| {
-        chain.then(format!("discriminator.main.{index}"), op);
-        index += 1;
-    };
     let leaky_relu = Op::LeakyRelu { slope_percent: SLOPE, place: Place::InPlace };
-    then(Op::conv(channels, WIDTH, 4, 2, 1));
-    then(leaky_relu);
+    let mut ops = vec![Op::conv(channels, WIDTH, 4, 2, 1), leaky_relu];
     for width in [WIDTH, 2 * WIDTH, 4 * WIDTH] {
-        then(Op::conv(width, 2 * width, 4, 2, 1));
-        then(Op::BatchNorm { channels: 2 * width });
-        then(leaky_relu);
+        ops.push(Op::conv(width, 2 * width, 4, 2, 1));
+        ops.push(Op::BatchNorm { channels: 2 * width });
+        ops.push(leaky_relu);
     }
-    then(Op::conv(8 * WIDTH, 1, 4, 1, 0));
-    then(Op::Sigmoid);
+    ops.push(Op::conv(8 * WIDTH, 1, 4, 1, 0));
+    ops.push(Op::Sigmoid);
+    chain.sequence("discriminator.main", 0, ops);
 }
 
 #[cfg(test)]
@@ -99,10 +90,11 @@ mod tests {
 
     #[test]
     fn noise_becomes_an_image_and_an_image_one_number() {
-        let last =
-            |stages: &[Stage], channels, side| shapes(stages, Shape { channels, side }).expect("fits").last().copied();
-        assert_eq!(last(&generator(3), NOISE, 1), Some(Shape { channels: 3, side: SIDE }));
-        assert_eq!(last(&discriminator(3), 3, SIDE), Some(Shape { channels: 1, side: 1 }));
+        let last = |stages: &[Stage], channels, side| {
+            shapes(stages, Shape::Maps { channels, side }).expect("fits").last().copied()
+        };
+        assert_eq!(last(&generator(3), NOISE, 1), Some(Shape::Maps { channels: 3, side: SIDE }));
+        assert_eq!(last(&discriminator(3), 3, SIDE), Some(Shape::Maps { channels: 1, side: 1 }));
         let (first, second) = (generator(3).len(), discriminator(3).len());
         assert_eq!(stages().len(), first + second + 1, "one behind the other, and the loss");
     }

@@ -3,6 +3,8 @@ use crate::model::loss::{LOSS_LAYER, Loss};
 use crate::model::op::{Op, Place};
 use crate::model::stage::{Chain, Stage};
 
+/// Frames that are seen at once.
+pub const FRAMES: u64 = 4;
 /// Height and width of the frames, in pixels.
 pub const SIDE: u64 = 84;
 /// Actions of the game that the trainer has it play.
@@ -24,7 +26,7 @@ pub fn target() -> Vec<Stage> {
 }
 
 fn write(chain: &mut Chain, network: &str, actions: u64) {
-    for (layer, (from, to, kernel, stride)) in (1..).zip([(4, 32, 8, 4), (32, 64, 4, 2), (64, 64, 3, 1)]) {
+    for (layer, (from, to, kernel, stride)) in (1..).zip([(FRAMES, 32, 8, 4), (32, 64, 4, 2), (64, 64, 3, 1)]) {
         chain.then(format!("{network}.conv{layer}"), Op::biased_conv(from, to, kernel, stride, 0));
         chain.then(format!("{network}.relu{layer}"), Op::Relu(Place::InPlace));
     }

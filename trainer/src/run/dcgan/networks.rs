@@ -35,7 +35,7 @@ fn draw_weights(network: &Network) -> Result<()> {
     for (name, mut variable) in variables {
         if name.ends_with(".weight") {
             let mean = if variable.dim() == 1 { 1.0 } else { 0.0 };
-            variable.f_normal_(mean, DEVIATION)?;
+            let _ = variable.f_normal_(mean, DEVIATION)?;
         }
     }
     Ok(())

@@ -87,7 +87,7 @@ impl Adversaries {
             Tensor::f_full([self.batch as i64], value, (Kind::Float, self.device)).during("making the labels")
         };
         Ok(Batch {
-            real: batch.images,
+            real: batch.inputs,
             noise: networks::noise(self.batch, self.device).during("making the noise")?,
             ones: label(1.0)?,
             zeros: label(0.0)?,

@@ -107,7 +107,7 @@ impl QLearning {
         let _no_grad = tch::no_grad_guard();
         let targets = self.target.store().trainable_variables();
         for (mut target, policy) in targets.into_iter().zip(self.policy.store().trainable_variables()) {
-            let _ = target.f_copy_(&policy)?;
+            target.f_copy_(&policy)?;
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Step for QLearning {
             self.updater.step().during("the optimizer")?;
             self.updater.zero_grad().during("the optimizer")?;
             self.steps_done += 1;
-            if self.steps_done % COPIED_EVERY == 0 {
+            if self.steps_done.is_multiple_of(COPIED_EVERY) {
                 self.copy_to_target().during("copying the network")?;
             }
         }

@@ -1,8 +1,7 @@
-//! Networks whose sizes are fixed: DCGAN's images, DQN's frames and actions. What is not typed becomes their own size, what
-//! is typed and differs is refused.
+//! What can be typed for some networks alone: sizes that a network fixes itself, chained expressions, a replay buffer.
 use anyhow::{Result, bail, ensure};
 
-use crate::cli::{CLASSES, IMAGE_SIZE, RunArgs};
+use crate::cli::{InputArgs, RunArgs};
 use crate::model::{ModelName, Objective};
 use crate::reinforcement::{PLACE_BYTES, Replay};
 use crate::settings::Mode;
@@ -12,28 +11,20 @@ const PLACES: u64 = 10_000;
 /// So that products of sizes stay far below 2^63.
 const MOST_PLACES: u64 = 1_000_000_000;
 
-/// Height and width of the images that `model` works on, when `typed` was asked for.
-pub fn image_size(model: ModelName, typed: u64) -> Result<u64> {
-    let Some((own, _)) = model.fixed_sizes() else { return Ok(typed) };
-    ensure!(
-        typed == own || typed == IMAGE_SIZE,
-        "--image-size {typed}: {model} works on images of {own}x{own} alone; leave --image-size out"
-    );
-    Ok(own)
-}
-
-/// Outputs of the last layer of `model`, when `typed` classes were asked for.
-pub fn classes(model: ModelName, typed: u64) -> Result<u64> {
-    let Some((_, own)) = model.fixed_sizes() else { return Ok(typed) };
-    let what = match model.objective() {
-        Objective::QLearning => format!("has {own} actions in its game"),
-        _ => "tells real images from made ones".to_owned(),
-    };
-    ensure!(
-        typed == own || typed == CLASSES,
-        "--classes {typed}: {model} {what} and has no classes; leave --classes out"
-    );
-    Ok(own)
+/// Checks that nobody asks a network with sizes of its own for others.
+pub fn own_sizes(model: ModelName, given: &InputArgs) -> Result<()> {
+    let (Some(own), classes) = (model.own_size(), model.default_classes()) else { return Ok(()) };
+    if let Some(typed) = given.image_size.filter(|&typed| typed != own) {
+        bail!("--image-size {typed}: {model} works on images of {own}x{own} alone; leave --image-size out");
+    }
+    if let Some(typed) = given.classes.filter(|&typed| typed != classes) {
+        let what = match model.objective() {
+            Objective::QLearning => format!("knows the {classes} actions of its game"),
+            _ => "tells real images from made ones".to_owned(),
+        };
+        bail!("--classes {typed}: {model} {what} and has no classes; leave --classes out");
+    }
+    Ok(())
 }
 
 /// Checks what only some networks can be told. Returns the places of the replay buffer, if the run has one.
@@ -68,6 +59,15 @@ pub fn replay_bytes(places: u64) -> u64 {
     places * PLACE_BYTES
 }
 
+/// Whether a run needs data: a generator makes images of noise alone, and dqn's game is built in.
+pub fn needs_data(model: ModelName, mode: Mode) -> bool {
+    match model.objective() {
+        Objective::Classes => true,
+        Objective::Adversarial => mode == Mode::Train,
+        Objective::QLearning => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,21 +78,24 @@ mod tests {
 
     #[test]
     fn own_sizes_where_none_are_typed() {
-        assert_eq!(image_size(ModelName::Dcgan, 224).expect("the default"), 64);
-        assert_eq!(image_size(ModelName::Dcgan, 64).expect("its own"), 64);
-        assert_eq!((image_size(ModelName::Dqn, 224).ok(), classes(ModelName::Dqn, 1000).ok()), (Some(84), Some(3)));
-        assert_eq!(image_size(ModelName::ResNet18, 97).expect("any"), 97);
+        let nothing = InputArgs::default();
+        assert_eq!((nothing.size(ModelName::Dcgan), nothing.classes(ModelName::Dcgan)), (64, 1));
+        assert_eq!((nothing.size(ModelName::Dqn), nothing.classes(ModelName::Dqn)), (84, 3));
     }
 
     #[test]
     fn others_are_refused() {
+        let image_size = |typed| InputArgs { image_size: Some(typed), ..InputArgs::default() };
+        assert!(own_sizes(ModelName::Dcgan, &image_size(64)).is_ok());
+        assert!(own_sizes(ModelName::ResNet18, &image_size(65)).is_ok());
         assert_eq!(
-            says(image_size(ModelName::Dcgan, 65)),
+            says(own_sizes(ModelName::Dcgan, &image_size(65))),
             "--image-size 65: dcgan works on images of 64x64 alone; leave --image-size out"
         );
+        let classes = InputArgs { classes: Some(10), ..InputArgs::default() };
         assert_eq!(
-            says(classes(ModelName::Dqn, 10)),
-            "--classes 10: dqn has 3 actions in its game and has no classes; leave --classes out"
+            says(own_sizes(ModelName::Dqn, &classes)),
+            "--classes 10: dqn knows the 3 actions of its game and has no classes; leave --classes out"
         );
         assert!(says(replay(4)).starts_with("--replay 4: a move and what is seen of it take 5 frames"));
         assert_eq!(replay_bytes(10_000), 70_620_000);
