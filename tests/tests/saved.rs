@@ -153,6 +153,7 @@ fn every_network_keeps_what_its_plan_says() {
     let side = |model: &str| match model {
         "lenet5" | "densenet40_12" | "densenet_bc100_12" | "vgg16" | "vgg19" => 32,
         "xception" => 97,
+        "dqn" => 84,
         _ => 64,
     };
     let ran = run(command("trainer").args(["models", "--json"]));

@@ -15,7 +15,8 @@
 //! | generator/optimizer                | - gradients                                                               |
 //!
 //! There is a snapshot at the end of each pass's loss (`end of generator/forward`) and of its backward pass (`end of
-//! generator/backward`), and one `end of step`.
+//! generator/backward`), and one `end of step`. Those of the generator's pass are there as `end of forward` and `end of
+//! backward` as well.
 //!
 //! The discriminator judges the made images twice, because it has been updated in between. Its second backward pass reaches
 //! the generator through it, and leaves gradients that nobody uses at the discriminator's own parameters; they are let go
@@ -35,6 +36,9 @@ use crate::run::error::During;
 use crate::run::recording::Recording;
 use crate::run::step::{Figures, Step};
 use crate::settings::Settings;
+
+/// The pass that keeps most, and the last one.
+const GENERATOR: &str = "generator";
 
 /// Two networks that learn from each other, and what updates each.
 pub(in crate::run) struct Adversaries {
@@ -106,12 +110,12 @@ impl Adversaries {
             let _layer = layer!(LOSS_LAYER);
             binary_cross_entropy(verdicts, labels).during("the loss")?
         };
-        recording.snapshot(&format!("end of {pass}/forward"));
+        mark_end(pass, "forward", recording);
         let value = {
             let _phase = phase!(&format!("{pass}/backward"));
             backward(loss).during("the backward pass")?
         };
-        recording.snapshot(&format!("end of {pass}/backward"));
+        mark_end(pass, "backward", recording);
         Ok(value)
     }
 }
@@ -136,7 +140,7 @@ impl Step for Adversaries {
             self.update_discriminator.step().during("the discriminator's optimizer")?;
             self.update_discriminator.zero_grad().during("the discriminator's optimizer")?;
         }
-        let of_generator = self.judge("generator", &made, &ones, recording)?;
+        let of_generator = self.judge(GENERATOR, &made, &ones, recording)?;
         drop(made);
         {
             let _phase = phase!("generator/optimizer");
@@ -146,6 +150,15 @@ impl Step for Adversaries {
         }
         recording.snapshot("end of step");
         Ok(vec![("discriminator_loss", on_real + on_made), ("generator_loss", of_generator)])
+    }
+}
+
+/// Snapshots at the end of a pass forward or backward: `end of generator/forward`. The pass that keeps most also has the
+/// names that networks with one pass have.
+fn mark_end(pass: &str, direction: &str, recording: &Recording) {
+    recording.snapshot(&format!("end of {pass}/{direction}"));
+    if pass == GENERATOR {
+        recording.snapshot(&format!("end of {direction}"));
     }
 }
 
