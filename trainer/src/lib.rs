@@ -1,4 +1,4 @@
-//! Trains and runs neural networks on libtorch, each layer a scope, each run a timeline.
+//! Trains and runs networks on libtorch, each layer a scope, each run a timeline.
 //!
 //! The modules stand on floors; each uses only modules of the floors above it in this list:
 //!
@@ -9,7 +9,7 @@
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
 //! random                 random numbers that are the same everywhere
-//! data                   IDX files -> images and labels -> batches of tensors
+//! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
 //! reinforcement          a game, what a player sees of it, and a memory of what was played
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
 //! allocator              what is typed of an allocator -> its binary and environment

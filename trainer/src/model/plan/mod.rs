@@ -18,12 +18,14 @@
 //! concat           its output                               nothing: sizes
 //! add              nothing in place, else its output        nothing: a sum needs no operand
 //! dropout          a mask of f32, and, not in place, its output   the mask
-//! linear           its output                               its input
+//! linear           its output                               its input; of a sequence with its places first in memory a
+//!                                                           copy in the other order (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
 //! ```
 //!
 //! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
 //! labels are the input, not counted here. `sequence` has the rules of networks over sequences, `loss` those of the losses.
 mod storage;
+mod workspace;
 
 mod loss;
 mod sequence;
@@ -42,12 +44,16 @@ pub use super::loss::LOSS_LAYER;
 /// `batch` inputs of this shape in fp32.
 pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
     let shapes = shape::shapes(stages, input)?;
-    let mut storages = Storages::with_input(input_bytes(batch, input));
+    let mut storages = Storages::with_input(input_bytes(batch, input), input);
     for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
-        let reads: Vec<Read> =
-            stage.reads.iter().map(|map| Read { storage: storages.of_map(*map), shape: shapes[map.0] }).collect();
-        let out = left_by(&mut storages, stage, &reads, shape, batch);
-        storages.add_map(out);
+        let reads: Vec<Read> = stage.reads.iter().map(|&map| storages.map(map)).collect();
+        let storage = left_by(&mut storages, stage, &reads, shape, batch);
+        let places_first = match stage.op {
+            Op::Sequence(op) => sequence::leaves_places_first(op, shape, batch),
+            Op::Relu(_) | Op::Tanh | Op::Dropout { .. } => reads[0].places_first,
+            _ => false,
+        };
+        storages.add_map(Read { storage, shape, places_first });
     }
     if !matches!(stages.last(), Some(Stage { op: Op::Loss(_), .. })) {
         let logits = shapes.last().map_or(0, |shape| shape.elements());
@@ -73,6 +79,10 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
     let (name, input) = (stage.name.as_str(), reads[0].storage);
     let bytes = batch * out.bytes();
     match stage.op {
+        Op::Linear { .. } if reads[0].places_first => {
+            storages.allocate_kept(name, batch * reads[0].shape.bytes());
+            storages.allocate(name, bytes)
+        }
         Op::Conv(_) | Op::ConvTranspose(_) | Op::Linear { .. } | Op::AvgPool(_) => {
             storages.keep(input);
             storages.allocate(name, bytes)
