@@ -141,7 +141,8 @@ fn mib_an_image_at_224() {
     }
 }
 
-/// Every network that the trainer has, at a small size: what a run keeps by layer is what `trainer plan` says. The two
+/// Every network that the trainer has, at a small size: what a run keeps by layer at the ends of forward, backward and step is
+/// what `trainer plan` says, with momentum (`trainer/tests/optimizers.rs` has the other optimizers). The two
 /// above are computed here a third time; parameter counts and shapes of all are held to their references in
 /// `trainer/src/model/name.rs`.
 #[test]
@@ -169,6 +170,36 @@ fn every_network_keeps_what_its_plan_says() {
         for table in tables {
             assert_eq!(requested_by_layer(timeline, table, Category::Activation), expected, "{model}");
             assert_eq!(requested(table, Category::Parameter), plan["parameter_bytes"], "{model}");
+        }
+        at_the_ends(model, timeline, &plan);
+    }
+}
+
+/// What the plan says by layer of what is learned, against the tables of a run of two steps.
+fn at_the_ends(model: &str, timeline: &alloc_timeline::Timeline, plan: &serde_json::Value) {
+    let planned = |what: &str| -> ByLayer {
+        let layers = plan["by_layer"].as_object().expect("layers").iter();
+        let bytes = layers.map(|(layer, needs)| (layer.clone(), needs[what].as_u64().expect("bytes")));
+        bytes.filter(|&(_, bytes)| bytes > 0).collect()
+    };
+    let (nothing, parameters, gradients) = (ByLayer::new(), planned("parameters"), planned("gradients"));
+    let (buffers, state) = (planned("buffers"), planned("optimizer_state"));
+    for (mark, gradients, states) in [
+        ("end of forward", &nothing, [&nothing, &state]),
+        ("end of backward", &gradients, [&nothing, &state]),
+        ("end of step", &nothing, [&state, &state]),
+    ] {
+        for (step, (table, state)) in tables(timeline, mark).into_iter().zip(states).enumerate() {
+            let found = |category| {
+                let mut by_layer = requested_by_layer(timeline, table, category);
+                by_layer.retain(|_, bytes| *bytes > 0);
+                by_layer
+            };
+            let place = format!("{model}, {mark}, step {}", step + 1);
+            assert_eq!(found(Category::Parameter), parameters, "{place}");
+            assert_eq!(found(Category::Buffer), buffers, "{place}");
+            assert_eq!(&found(Category::Gradient), gradients, "{place}");
+            assert_eq!(&found(Category::OptimizerState), state, "{place}");
         }
     }
 }

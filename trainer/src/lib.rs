@@ -22,7 +22,8 @@
 //! child                  one run in a process of its own
 //! compare                many runs, a process each; their timelines -> a table
 //! limited                a command under one limit after the other -> a table
-//! fit                    a few batches measured -> does it fit, checked by limited runs
+//! fit                    a few batches measured -> does it fit, checked by limited runs; largest batches from plans
+//! tables                 published, planned and measured memory of training steps, side by side
 //! program                the command line -> check -> run, compare, limited, fit or plan -> exit code
 //! ```
 //!
@@ -62,6 +63,7 @@ mod compare;
 mod limited;
 
 mod fit;
+mod tables;
 
 mod program;
 

@@ -7,9 +7,9 @@ use clap::Parser;
 
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
-use crate::model::report::report;
+use crate::model::report::{beside, report};
 use crate::settings::Mode;
-use crate::{check, compare, console, exit_code, fit, limited, run};
+use crate::{check, compare, console, exit_code, fit, limited, run, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -43,18 +43,24 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::Plan(args) => plan(&args),
         Task::RunLimited(args) => limited::run_limited(&args),
         Task::Fit(args) => fit::fit(&args),
+        Task::FitTable(args) => fit::fit_table(&args),
+        Task::Tables(args) => tables::tables(&args),
     }
 }
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, json } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, ref measured, json } = args;
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;
     let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
-    console::print_result(&report(model, batch, size, classes, optimizer, json)?)?;
+    let text = match measured {
+        None => report(model, batch, size, classes, optimizer, json)?,
+        Some(timeline) => beside(model, batch, size, classes, optimizer, timeline, json)?,
+    };
+    console::print_result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

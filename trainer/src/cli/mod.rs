@@ -4,11 +4,13 @@ mod work;
 
 mod limits;
 mod runs;
+mod tables;
 
 use clap::{Parser, Subcommand};
 
 pub use self::limits::{FitArgs, RunLimitedArgs};
 pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
+pub use self::tables::{FitTableArgs, Models, TablesArgs};
 pub use self::work::{InputArgs, Switch, WorkArgs};
 
 /// Trains and runs networks on libtorch and records who owns the memory.
@@ -37,6 +39,10 @@ pub enum Task {
     RunLimited(RunLimitedArgs),
     /// Say whether a training run fits into a budget of memory, and the largest batch that does.
     Fit(FitArgs),
+    /// Print the largest batch of each network in each of several budgets, from the layers' shapes.
+    FitTable(FitTableArgs),
+    /// Print the memory of training steps: as published, as planned and, on request, as measured.
+    Tables(TablesArgs),
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub struct PlanArgs {
     /// Its state is part of the plan.
     #[command(flatten)]
     pub optimizer: OptimizerArgs,
+    /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
+    #[arg(long, value_name = "TIMELINE")]
+    pub measured: Option<PathBuf>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -58,6 +58,12 @@ impl InputArgs {
         }
     }
 
+    /// What says this size and these classes of `model`.
+    pub fn of(model: ModelName, size: u64, classes: u64) -> InputArgs {
+        let (image_size, length) = if model.reads_text() { (None, Some(size)) } else { (Some(size), None) };
+        InputArgs { image_size, length, classes: Some(classes) }
+    }
+
     /// The classes that its last layer tells apart.
     pub fn classes(&self, model: ModelName) -> u64 {
         self.classes.unwrap_or_else(|| model.default_classes())

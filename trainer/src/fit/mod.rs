@@ -15,9 +15,17 @@ mod verified;
 
 mod answer;
 
+mod case;
+
+mod suite;
+
+mod table;
+
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
+
+pub use self::table::fit_table;
 
 use self::answer::{Answer, Part};
 use self::estimate::{Estimate, Point};

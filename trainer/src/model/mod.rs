@@ -5,7 +5,7 @@
 mod loss;
 mod objective;
 
-mod op;
+pub mod op;
 
 mod stage;
 
@@ -21,6 +21,8 @@ pub mod passes;
 
 pub mod list;
 pub mod minimum;
+pub mod needs;
+pub mod peak;
 pub mod report;
 
 mod leaky_relu;

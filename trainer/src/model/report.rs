@@ -1,10 +1,18 @@
 //! `trainer plan`: the bytes of a training step in words or as JSON, from shapes alone.
-use anyhow::Result;
-use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use alloc_timeline::Timeline;
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
 
 use super::name::ModelName;
+use super::needs::{by_layer, total};
 use super::passes::{input_bytes_of, saved_by_pass};
-use super::plan::{F32, label_bytes, saved_for_backward};
+use super::peak::measured::Comparison;
+use super::peak::{self, Step};
+use super::plan::label_bytes;
+use crate::figures::table;
 use crate::optimizer::Optimizer;
 
 /// The text of `trainer plan`: a table, or one JSON object of bytes.
@@ -18,21 +26,28 @@ pub fn report(
 ) -> Result<String> {
     let (stages, input) = (model.stages(classes), model.input_of(size));
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
-    let buffers: u64 = stages.iter().map(|stage| stage.op.buffers()).sum();
-    let saved = saved_for_backward(&stages, batch, input)?;
-    let saved_bytes: u64 = saved.values().sum();
+    let layers = by_layer(&stages, batch, input, optimizer)?;
+    let all = total(&layers);
     let labels = label_bytes(&stages, batch, input)?;
     let passes = model.passes(size, classes);
     let inputs = input_bytes_of(&passes, batch);
-    let state = parameters * F32 * optimizer.states();
+    let step = Step::new(&stages, batch, input, optimizer)?;
+    let peak::Instant { phase, stage, bytes: peak_bytes } = step.peak();
+    let peak_layer = step.layer(stage);
     if as_json {
-        let size_name = if model.reads_text() { "length" } else { "image_size" };
+        let saved: BTreeMap<&String, u64> =
+            layers.iter().filter(|(_, needs)| needs.saved > 0).map(|(layer, needs)| (layer, needs.saved)).collect();
+        let peak_by_category: BTreeMap<&str, u64> =
+            step.by_category().into_iter().map(|(category, bytes)| (category.name(), bytes)).collect();
+        let peak = json!({
+            "bytes": peak_bytes, "phase": phase.name(), "layer": peak_layer, "by_category": peak_by_category,
+        });
         let mut object = json!({
-            "model": model.as_str(), "batch": batch, size_name: size, "classes": classes,
-            "parameters": parameters, "parameter_bytes": parameters * F32, "buffer_bytes": buffers * F32,
-            "input_bytes": inputs + labels, "label_bytes": labels,
-            "optimizer": optimizer.name.as_str(), "optimizer_state_bytes": state,
-            "saved_bytes": saved_bytes, "saved_for_backward": saved,
+            "model": model.as_str(), "batch": batch, size_name(model): size, "classes": classes,
+            "parameters": parameters, "parameter_bytes": all.parameters, "gradient_bytes": all.gradients,
+            "buffer_bytes": all.buffers, "input_bytes": inputs + labels, "label_bytes": labels,
+            "optimizer": optimizer.name.as_str(), "optimizer_state_bytes": all.optimizer_state,
+            "saved_bytes": all.saved, "saved_for_backward": saved, "by_layer": layers, "peak": peak,
         });
         if passes.len() > 1 {
             object["passes"] = json!(saved_by_pass(&passes, batch)?);
@@ -41,21 +56,80 @@ pub fn report(
     }
     let mut text = format!("{model}, batch {batch}, {}, {classes} classes\n\n", model.input_text(size));
     let mut line = |name: &str, bytes: u64| text.push_str(&format!("{:>14} B  {name}\n", bytes));
-    line("parameters; as much again for gradients", parameters * F32);
-    line(&format!("state of the optimizer, {optimizer}"), state);
-    line("buffers (batch norm's running statistics)", buffers * F32);
+    line("parameters; as much again for gradients", all.parameters);
+    line(&format!("state of the optimizer, {optimizer}"), all.optimizer_state);
+    line("buffers (batch norm's running statistics)", all.buffers);
     line("input (images or tokens, and labels)", inputs + labels);
-    line("saved for backward, of that:", saved_bytes);
-    for (layer, &bytes) in &saved {
-        line(&format!("  {layer}"), bytes);
-    }
+    line("saved for backward", all.saved);
     if passes.len() > 1 {
         for pass in saved_by_pass(&passes, batch)? {
-            line(&format!("saved for backward at the end of {}/forward", pass.name), pass.saved_bytes);
+            line(&format!("  the same at the end of {}/forward", pass.name), pass.saved_bytes);
         }
     }
-    text.pop();
+    let place = format!("peak of a step without workspace, in {peak_layer}, {}", phase.name());
+    line(&place, peak_bytes);
+    let rows = layers.iter().map(|(layer, needs)| {
+        let numbers = [needs.parameters, needs.gradients, needs.optimizer_state, needs.saved];
+        [layer.clone()].into_iter().chain(numbers.map(|bytes| bytes.to_string())).collect()
+    });
+    text.push_str("\nby layer, in bytes\n");
+    text.push_str(&table(&["layer", ">parameters", ">gradients", ">optimizer state", ">saved for backward"], rows));
     Ok(text)
+}
+
+/// The text of `trainer plan --measured`: the predicted peak beside that of the run of the same step that the timeline at
+/// `path` tells of.
+///
+/// # Errors
+/// When it cannot be read, or tells of another run.
+pub fn beside(
+    model: ModelName,
+    batch: u64,
+    size: u64,
+    classes: u64,
+    optimizer: Optimizer,
+    path: &Path,
+    as_json: bool,
+) -> Result<String> {
+    let timeline = alloc_timeline::load(path)?;
+    let mut facts = vec![
+        ("mode", "train".into()),
+        ("model", model.as_str().into()),
+        ("batch", batch.into()),
+        (size_name(model), size.into()),
+        ("classes", classes.into()),
+        ("optimizer", optimizer.name.as_str().into()),
+    ];
+    facts.extend(optimizer.momentum().map(|momentum| ("momentum", momentum.into())));
+    is_of(&timeline, &facts, path)?;
+    let step = Step::new(&model.stages(classes), batch, model.input_of(size), optimizer)?;
+    let comparison = Comparison::new(&step, &timeline);
+    Ok(if as_json { serde_json::to_string(&comparison)? } else { comparison.text() })
+}
+
+/// What the size of a model's input is called.
+fn size_name(model: ModelName) -> &'static str {
+    if model.reads_text() { "length" } else { "image_size" }
+}
+
+/// Checks that `timeline` is of a run with these facts, and of a step from which on the optimizer's state is there.
+fn is_of(timeline: &Timeline, facts: &[(&str, Value)], path: &Path) -> Result<()> {
+    let shown = path.display();
+    for (fact, asked) in facts {
+        let found = timeline.run.get(*fact).unwrap_or(&Value::Null);
+        let flag = fact.replace('_', "-");
+        ensure!(
+            found == asked,
+            "--measured {shown}: its {fact} is {found}, and {asked} was asked for; give --{flag} as that run had it, or \
+             another timeline"
+        );
+    }
+    ensure!(
+        timeline.steps.len() > 1,
+        "--measured {shown}: it has {} step, and the optimizer's state is there from the second on; record with --steps 2",
+        timeline.steps.len()
+    );
+    Ok(())
 }
 
 #[cfg(test)]
@@ -74,6 +148,9 @@ mod tests {
         assert_eq!(plan["input_bytes"], 2 * 3 * 64 * 64 * 4 + 2 * 8);
         assert_eq!(plan["optimizer_state_bytes"], 16_927_904, "a momentum of each parameter");
         assert_eq!(plan["saved_for_backward"]["model.0.0"], 2 * 32 * 32 * 32 * 4);
+        assert_eq!(plan["gradient_bytes"], 16_927_904);
+        let layer = &plan["by_layer"]["model.0.0"];
+        assert_eq!((&layer["saved"], &layer["gradients"]), (&262_144.into(), &(32 * 3 * 3 * 3 * 4).into()));
     }
 
     /// What a user reads: the same numbers, one a line.
@@ -86,6 +163,8 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\n      93516096 B  state of the optimizer, adam\n"), "2 x 46758048: {text}");
-        assert!(text.contains("\n        524288 B    conv1\n"), "2 x 64 x 32 x 32 x 4: {text}");
+        let conv1 = text.lines().find(|line| line.starts_with("conv1 ")).expect("a row");
+        let cells: Vec<&str> = conv1.split_whitespace().collect();
+        assert_eq!(cells[1..], ["37632", "37632", "75264", "524288"], "64 x 3 x 7 x 7 x 4, and 2 x 64 x 32 x 32 x 4");
     }
 }

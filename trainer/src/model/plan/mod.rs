@@ -32,7 +32,8 @@ mod sequence;
 
 use std::collections::BTreeMap;
 
-use self::storage::{Read, Storages};
+use self::storage::Read;
+pub(super) use self::storage::Storages;
 use super::op::{Op, Place};
 use super::shape::{self, Misfit, Shape};
 pub use super::shape::{F32, I64};
@@ -43,10 +44,19 @@ pub use super::loss::LOSS_LAYER;
 /// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
 /// `batch` inputs of this shape in fp32.
 pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
+    Ok(storages(stages, batch, input)?.kept_by_owner())
+}
+
+/// The storages of a forward pass and its loss.
+pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Storages, Misfit> {
     let shapes = shape::shapes(stages, input)?;
     let mut storages = Storages::with_input(input_bytes(batch, input), input);
     for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
         let reads: Vec<Read> = stage.reads.iter().map(|&map| storages.map(map)).collect();
+        if let Op::Loss(loss) = stage.op {
+            loss::keep(&mut storages, loss, reads[0].storage, batch);
+            continue;
+        }
         let storage = left_by(&mut storages, stage, &reads, shape, batch);
         let places_first = match stage.op {
             Op::Sequence(op) => sequence::leaves_places_first(op, shape, batch),
@@ -59,7 +69,7 @@ pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<
         let logits = shapes.last().map_or(0, |shape| shape.elements());
         loss::keep_of_classes(&mut storages, batch * logits);
     }
-    Ok(storages.kept_by_owner())
+    Ok(storages)
 }
 
 /// Bytes that each further input adds: itself and its labels, and what is saved of it for backward.
@@ -109,10 +119,6 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
             placed(storages, name, place, input, bytes)
         }
         Op::Tanh | Op::Sigmoid => storages.allocate_kept(name, bytes),
-        Op::Loss(loss) => {
-            loss::keep(storages, loss, input, batch);
-            input
-        }
         Op::Relu6 => {
             storages.allocate_kept(name, bytes);
             input
@@ -129,7 +135,7 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
         }
         Op::Concat => storages.allocate(name, bytes),
         Op::Add(place) => placed(storages, name, place, input, bytes),
-        Op::Flatten => input,
+        Op::Flatten | Op::Loss(_) => input,
         Op::Sequence(op) => sequence::left_by(storages, op, name, reads, out, batch),
     }
 }

@@ -5,11 +5,14 @@ use crate::model::shape::Shape;
 use crate::model::stage::Map;
 
 /// One block of tensor memory.
-struct Storage {
+pub(in crate::model) struct Storage {
     /// The layer that allocated it; `None` for the input.
     owner: Option<String>,
-    bytes: u64,
-    kept: bool,
+    pub(in crate::model) bytes: u64,
+    /// The stage that allocated it, counted from 0; the loss counts as one behind the last.
+    pub(in crate::model) made_by: usize,
+    /// The stages whose nodes of the graph keep it, in order.
+    pub(in crate::model) kept_by: Vec<usize>,
 }
 
 /// How a map lies that stages read.
@@ -24,16 +27,26 @@ pub(super) struct Read {
 }
 
 /// All storages of a step by their index, and in which of them each map lies.
-pub(super) struct Storages {
-    storages: Vec<Storage>,
+pub(in crate::model) struct Storages {
+    pub(in crate::model) storages: Vec<Storage>,
     maps: Vec<Read>,
 }
 
 impl Storages {
     /// Nothing but the input, which is map 0.
     pub(super) fn with_input(bytes: u64, shape: Shape) -> Storages {
-        let storages = vec![Storage { owner: None, bytes, kept: false }];
+        let storages = vec![Storage { owner: None, bytes, made_by: 0, kept_by: Vec::new() }];
         Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }] }
+    }
+
+    /// The index of the storage of the map of this number; there is none behind the last map.
+    pub(in crate::model) fn of_map(&self, map: usize) -> Option<usize> {
+        self.maps.get(map).map(|map| map.storage)
+    }
+
+    /// The stage that runs: each before it has left a map.
+    fn stage(&self) -> usize {
+        self.maps.len() - 1
     }
 
     /// The next map lies like this.
@@ -48,13 +61,18 @@ impl Storages {
 
     /// Adds a storage and returns its index.
     pub(super) fn allocate(&mut self, owner: &str, bytes: u64) -> usize {
-        self.storages.push(Storage { owner: Some(owner.to_owned()), bytes, kept: false });
+        let made_by = self.stage();
+        self.storages.push(Storage { owner: Some(owner.to_owned()), bytes, made_by, kept_by: Vec::new() });
         self.storages.len() - 1
     }
 
     /// Marks a storage as kept by the graph. It may be marked twice.
     pub(super) fn keep(&mut self, storage: usize) {
-        self.storages[storage].kept = true;
+        let stage = self.stage();
+        let kept_by = &mut self.storages[storage].kept_by;
+        if kept_by.last() != Some(&stage) {
+            kept_by.push(stage);
+        }
     }
 
     /// Adds a storage that the graph keeps from the start, and returns its index.
@@ -67,7 +85,7 @@ impl Storages {
     /// Bytes that the graph keeps, by who allocated them.
     pub(super) fn kept_by_owner(self) -> BTreeMap<String, u64> {
         let mut by_owner = BTreeMap::new();
-        for storage in self.storages.into_iter().filter(|storage| storage.kept) {
+        for storage in self.storages.into_iter().filter(|storage| !storage.kept_by.is_empty()) {
             if let Some(owner) = storage.owner {
                 *by_owner.entry(owner).or_default() += storage.bytes;
             }
