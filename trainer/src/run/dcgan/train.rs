@@ -5,13 +5,13 @@
 //! |------------------------------------|---------------------------------------------------------------------------|
 //! | data                               | real images, noise, labels                                                |
 //! | discriminator/real/forward, /loss  | + the discriminator's maps of the real images, loss                       |
-//! | discriminator/real/backward        | - these maps, + the discriminator's gradients                             |
-//! | generator/forward                  | - real images, + the generator's maps, made images                        |
+//! | discriminator/real/backward        | - these maps, real images, + the discriminator's gradients                |
+//! | generator/forward                  | + the generator's maps, made images                                       |
 //! | discriminator/fake/forward, /loss  | + the discriminator's maps of the made images, loss                       |
 //! | discriminator/fake/backward        | - these maps; the gradients are added to those of the real images         |
 //! | discriminator/optimizer            | - the discriminator's gradients                                           |
 //! | generator/forward, /loss           | + the discriminator's maps of the made images once more, loss             |
-//! | generator/backward                 | - all maps, + gradients of both networks                                  |
+//! | generator/backward                 | - all maps, noise, + gradients of both networks                           |
 //! | generator/optimizer                | - gradients                                                               |
 //!
 //! There is a snapshot at the end of each pass's loss (`end of generator/forward`) and of its backward pass (`end of
@@ -100,11 +100,13 @@ impl Adversaries {
 
     /// Has the discriminator judge `images` in a pass of this name, whose loss says how far from `labels` that is, and goes
     /// back. Returns the loss.
-    fn judge(&mut self, pass: &str, images: &Tensor, labels: &Tensor, recording: &Recording) -> Result<f64> {
+    fn judge(&mut self, pass: &str, images: Tensor, labels: &Tensor, recording: &Recording) -> Result<f64> {
         let verdicts = {
             let _phase = phase!(&format!("{pass}/forward"));
-            self.discriminator.forward(images, true).during("the forward pass of the discriminator")?
+            self.discriminator.forward(&images, true).during("the forward pass of the discriminator")?
         };
+        // The graph has them as long as it needs them.
+        drop(images);
         let loss = {
             let _phase = phase!(&format!("{pass}/loss"));
             let _layer = layer!(LOSS_LAYER);
@@ -126,22 +128,20 @@ impl Step for Adversaries {
             let _phase = phase!("data");
             self.batch()?
         };
-        let on_real = self.judge("discriminator/real", &real, &ones, recording)?;
-        drop(real);
+        let on_real = self.judge("discriminator/real", real, &ones, recording)?;
         let made = {
             let _phase = phase!("generator/forward");
             self.generator.forward(&noise, true).during("the forward pass of the generator")?
         };
+        drop(noise);
         let cut_off = made.f_detach().during("cutting off the generator's graph")?;
-        let on_made = self.judge("discriminator/fake", &cut_off, &zeros, recording)?;
-        drop(cut_off);
+        let on_made = self.judge("discriminator/fake", cut_off, &zeros, recording)?;
         {
             let _phase = phase!("discriminator/optimizer");
             self.update_discriminator.step().during("the discriminator's optimizer")?;
             self.update_discriminator.zero_grad().during("the discriminator's optimizer")?;
         }
-        let of_generator = self.judge(GENERATOR, &made, &ones, recording)?;
-        drop(made);
+        let of_generator = self.judge(GENERATOR, made, &ones, recording)?;
         {
             let _phase = phase!("generator/optimizer");
             self.update_generator.step().during("the generator's optimizer")?;
