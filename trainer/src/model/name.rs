@@ -134,6 +134,11 @@ impl ModelName {
         }
     }
 
+    /// The stages of what runs beside it in training and learns nothing by itself.
+    pub fn frozen_stages(self) -> Vec<Stage> {
+        if self == ModelName::Dqn { dqn::target() } else { Vec::new() }
+    }
+
     /// The side of the images that it works on, where no other can be asked for.
     pub fn own_size(self) -> Option<u64> {
         match self {

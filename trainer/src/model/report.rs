@@ -11,7 +11,7 @@ use super::needs::{by_layer, total};
 use super::passes::{input_bytes_of, saved_by_pass};
 use super::peak::measured::Comparison;
 use super::peak::{self, Step};
-use super::plan::label_bytes;
+use super::plan::{F32, label_bytes};
 use crate::figures::table;
 use crate::optimizer::Optimizer;
 
@@ -26,7 +26,10 @@ pub fn report(
 ) -> Result<String> {
     let (stages, input) = (model.stages(classes), model.input_of(size));
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
-    let layers = by_layer(&stages, batch, input, optimizer)?;
+    let mut layers = by_layer(&stages, batch, input, optimizer)?;
+    for stage in model.frozen_stages().into_iter().filter(|stage| stage.op.parameters() > 0) {
+        layers.entry(stage.name).or_default().buffers += stage.op.parameters() * F32;
+    }
     let all = total(&layers);
     let labels = label_bytes(&stages, batch, input)?;
     let passes = model.passes(size, classes);
@@ -58,7 +61,7 @@ pub fn report(
     let mut line = |name: &str, bytes: u64| text.push_str(&format!("{:>14} B  {name}\n", bytes));
     line("parameters; as much again for gradients", all.parameters);
     line(&format!("state of the optimizer, {optimizer}"), all.optimizer_state);
-    line("buffers (batch norm's running statistics)", all.buffers);
+    line("buffers (batch norm's running statistics, networks that do not learn)", all.buffers);
     line("input (images or tokens, and labels)", inputs + labels);
     line("saved for backward", all.saved);
     if passes.len() > 1 {
