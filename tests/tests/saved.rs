@@ -154,6 +154,7 @@ fn every_network_keeps_what_its_plan_says() {
         "char_cnn" => 1014,
         "lenet5" | "densenet40_12" | "densenet_bc100_12" | "vgg16" | "vgg19" => 32,
         "xception" => 97,
+        "dqn" => 84,
         _ => 64,
     };
     let ran = run(command("trainer").args(["models", "--json"]));
@@ -170,7 +171,10 @@ fn every_network_keeps_what_its_plan_says() {
             assert_eq!(requested_by_layer(timeline, table, Category::Activation), expected, "{model}");
             assert_eq!(requested(table, Category::Parameter), plan["parameter_bytes"], "{model}");
         }
-        at_the_ends(model, timeline, &plan);
+        // Its two optimizers make their state one after the other, in the middle of a step: see `passes.rs`.
+        if model != "dcgan" {
+            at_the_ends(model, timeline, &plan);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::cli::{InputArgs, RunArgs, Switch, WorkArgs};
 use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
+use crate::model_flags;
 use crate::optimizer::{Optimizer, OptimizerName};
 use crate::settings::{Mode, Settings, timeline_name};
 
@@ -35,6 +36,11 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         self::optimizer(settings)?;
     }
     memory(args.model, work, optimizer)?;
+    let needs_data = model_flags::needs_data(args.model, mode);
+    let replay = model_flags::only_some(args, mode)?;
+    if let Some(places) = replay {
+        room_for_replay(places)?;
+    }
     work.device.make_ready()?;
     let threads = threads(work.threads)?;
     let out = args.out.clone().unwrap_or_else(|| timeline_name(args.model, mode).into());
@@ -49,7 +55,8 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         size,
         threads,
         seed: work.seed,
-        data: data_folder(args.model, work.data.as_deref())?,
+        data: needs_data.then(|| data_folder(args.model, work.data.as_deref())).transpose()?,
+        replay,
         classes,
         device: work.device,
         optimizer,
@@ -70,7 +77,8 @@ pub fn amounts(work: &WorkArgs) -> Result<()> {
     Ok(())
 }
 
-/// Checks that nobody gives a length to images, or a size in pixels to texts.
+/// Checks that nobody gives a length to images, a size in pixels to texts, or another size than its own to a network that
+/// has one.
 pub fn input(model: ModelName, given: &InputArgs) -> Result<()> {
     match (model.reads_text(), given.image_size, given.length) {
         (true, Some(side), _) => {
@@ -83,7 +91,7 @@ pub fn input(model: ModelName, given: &InputArgs) -> Result<()> {
                 "--length {length}: {model} reads images; leave it out, or give their size in pixels with --image-size"
             )
         }
-        _ => Ok(()),
+        _ => model_flags::own_sizes(model, given),
     }
 }
 
@@ -138,6 +146,18 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
     Ok(())
 }
 
+/// Checks that the machine has room for a replay buffer.
+fn room_for_replay(places: u64) -> Result<()> {
+    let (needed, there) = (model_flags::replay_bytes(places), machine_bytes().unwrap_or(u64::MAX));
+    ensure!(
+        needed <= there,
+        "--replay {places}: a buffer of so many moves takes {} MB, and the machine has {} MB; give a smaller --replay",
+        needed.div_ceil(1_000_000),
+        there / 1_000_000
+    );
+    Ok(())
+}
+
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.
 fn machine_bytes() -> Option<u64> {
     let memory = Meminfo::current().ok()?;
@@ -152,6 +172,13 @@ pub fn optimizer(optimizer: Optimizer) -> Result<()> {
     }
     if optimizer.name == OptimizerName::Nesterov && optimizer.momentum() == Some(0.0) {
         bail!("--momentum 0: nesterov is nothing without one; give --momentum 0.9, say, or --optimizer sgd");
+    }
+    match (optimizer.beta1, optimizer.beta1()) {
+        (Some(typed), None) => bail!("--beta1 {typed}: {name} has none; leave it out, or give --optimizer adam"),
+        (Some(typed), _) if !(0.0..1.0).contains(&typed) => {
+            bail!("--beta1 {typed}: it lies between 0 and 1, below 1; give --beta1 0.9, say")
+        }
+        _ => {}
     }
     let momentum = optimizer.momentum().unwrap_or(0.0);
     ensure!(lr.is_finite() && lr >= 0.0, "--lr {lr}: a learning rate is 0 or more; give --lr 0.01, say");

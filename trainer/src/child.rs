@@ -99,7 +99,7 @@ mod tests {
         else {
             panic!("compare is the Compare task")
         };
-        let optimizer = Optimizer { name: OptimizerName::Sgd, lr: Some(0.5), momentum: Some(0.25) };
+        let optimizer = Optimizer { name: OptimizerName::Sgd, lr: Some(0.5), momentum: Some(0.25), beta1: None };
         let job = Job {
             model: ModelName::ResNet18,
             mode: Mode::Train,
@@ -114,7 +114,7 @@ mod tests {
         let work = &train.run.work;
         assert_eq!((work.batch, work.input.size(job.model), work.seed, work.threads), (3, 33, 7, Some(2)));
         assert_eq!(work.device, DeviceName::Cuda(1));
-        assert_eq!((train.optimizer, train.run.model), (optimizer, ModelName::ResNet18));
+        assert_eq!((train.optimizer.of(ModelName::ResNet18), train.run.model), (optimizer, ModelName::ResNet18));
         assert_eq!(work.data.as_deref(), Some(Path::new("some/where")));
     }
 }

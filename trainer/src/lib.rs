@@ -8,13 +8,16 @@
 //! figures                bytes, times and tables as text
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
+//! random                 random numbers that are the same everywhere
 //! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
+//! reinforcement          a game, what a player sees of it, and a memory of what was played
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
 //! allocator              what is typed of an allocator -> its binary and environment
 //! settings               what one run does
 //! limit                  a command inside a limit of memory
 //! run                    one run: batches through the network, step by step, into a timeline
 //! cli                    what can be typed
+//! model_flags            what can be typed for some networks alone
 //! check                  what was typed -> settings, or a refusal
 //! child                  one run in a process of its own
 //! compare                many runs, a process each; their timelines -> a table
@@ -33,9 +36,11 @@ mod exit_code;
 mod figures;
 
 mod interrupt;
+mod random;
 
 mod data;
 mod optimizer;
+mod reinforcement;
 
 mod model;
 
@@ -47,6 +52,8 @@ mod run;
 mod limit;
 
 mod cli;
+
+mod model_flags;
 
 mod check;
 

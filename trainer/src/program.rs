@@ -29,7 +29,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.task {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
-            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer), tracked)?)
+            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;
@@ -54,6 +54,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode> {
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;
+    let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
     let text = match measured {
         None => report(model, batch, size, classes, optimizer, json)?,

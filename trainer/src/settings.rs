@@ -47,8 +47,10 @@ pub struct Settings {
     pub threads: u64,
     /// Seed of the weights and of the order of the data.
     pub seed: u64,
-    /// Folder of the IDX files, or of the texts.
-    pub data: PathBuf,
+    /// Folder of the IDX files, or of the texts; none for a run that needs no data.
+    pub data: Option<PathBuf>,
+    /// Moves that the replay buffer has room for; none for a run that has no such buffer.
+    pub replay: Option<u64>,
     /// Outputs of the last layer; for each place of a text that it tells something of.
     pub classes: u64,
     /// Where the network runs.

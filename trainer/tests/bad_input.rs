@@ -190,3 +190,46 @@ fn compare_refuses_before_the_first_run() {
     let ran = trainer(&["compare", "--data", data, "--batch", "0"]);
     refused(&ran, &["--batch 0"]);
 }
+
+/// dcgan and dqn fix their sizes themselves, and dqn alone has a replay buffer.
+#[test]
+fn what_only_some_networks_can_be_told() {
+    let data = small_data(4);
+    let data = data.path().to_str().expect("UTF-8");
+    let train = |more: &[&str]| trainer(&[&["train", "--data", data, "--steps", "1"], more].concat());
+    refused(
+        &train(&["--model", "dcgan", "--image-size", "32"]),
+        &["--image-size 32: dcgan works on images of 64x64 alone"],
+    );
+    refused(
+        &train(&["--model", "dcgan", "--classes", "10"]),
+        &["--classes 10: dcgan tells real images from made ones"],
+    );
+    refused(&train(&["--model", "dcgan", "--length", "10"]), &["--length 10: dcgan reads images"]);
+    refused(&train(&["--model", "dcgan", "--chained"]), &["--chained: the steps of dcgan are not written as chained"]);
+    refused(
+        &train(&["--model", "dqn", "--image-size", "64"]),
+        &["--image-size 64: dqn works on images of 84x84 alone"],
+    );
+    refused(&train(&["--model", "dqn", "--classes", "4"]), &["--classes 4: dqn knows the 3 actions of its game"]);
+    refused(
+        &train(&["--model", "dqn", "--chained=units"]),
+        &["--chained: the steps of dqn are not written as chained"],
+    );
+    refused(&train(&["--model", "dqn", "--replay", "4"]), &["--replay 4: ", "give 5 or more"]);
+    refused(
+        &train(&["--model", "dqn", "--replay", "900000000"]),
+        &["--replay 900000000: a buffer of so many moves takes 6355800 MB"],
+    );
+    refused(
+        &train(&["--model", "lenet5", "--replay", "100"]),
+        &["--replay 100: only the training of dqn has a replay buffer"],
+    );
+    refused(&train(&["--model", "dcgan", "--beta1", "1.5"]), &["--beta1 1.5: it lies between 0 and 1"]);
+    refused(&train(&["--model", "lenet5", "--image-size", "32", "--beta1", "0.5"]), &["--beta1 0.5: sgd has none"]);
+    refused(
+        &trainer(&["infer", "--model", "dqn", "--replay", "100"]),
+        &["only the training of dqn has a replay buffer"],
+    );
+    refused(&trainer(&["plan", "--model", "dcgan", "--image-size", "32"]), &["dcgan works on images of 64x64 alone"]);
+}

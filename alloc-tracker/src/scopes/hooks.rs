@@ -68,6 +68,17 @@ pub fn name(text: &str) -> Name {
     Name(ledger::as_tracker(|| scope::name(text)))
 }
 
+/// The text of a name; empty for a number that no name has.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// assert_eq!(hooks::text(hooks::name("conv1")), "conv1");
+/// ```
+pub fn text(name: Name) -> &'static str {
+    scope::text(name.0)
+}
+
 /// Enters the operator `op` on this thread, until [`leave`].
 ///
 /// If `layer` is given, it replaces the active layer. `phase` is entered only if no phase is active. `call` is the

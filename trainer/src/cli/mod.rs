@@ -1,4 +1,5 @@
 //! What can be typed. Only the form is checked here; `check` decides whether a run can do it.
+mod optimizer;
 mod work;
 
 mod limits;
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
     use crate::limit::Limit;
     use crate::model::ModelName;
-    use crate::optimizer::{Optimizer, OptimizerName};
+    use crate::optimizer::OptimizerName;
     use crate::settings::Mode;
 
     /// clap's own check of the definitions above: names that clash, defaults that do not parse.
@@ -64,8 +65,8 @@ mod tests {
         let cli = Cli::parse_from(["trainer", "train", "--model", "resnet18"]);
         let Task::Train(args) = cli.task else { panic!("train is the Train task") };
         assert_eq!((args.run.work.batch, args.run.work.steps, args.run.work.input.size(args.run.model)), (32, 5, 224));
-        let Optimizer { name, .. } = args.optimizer;
-        assert_eq!((name, args.optimizer.lr(), args.optimizer.momentum()), (OptimizerName::Sgd, 0.01, Some(0.9)));
+        let optimizer = args.optimizer.of(args.run.model);
+        assert_eq!((optimizer.name, optimizer.lr(), optimizer.momentum()), (OptimizerName::Sgd, 0.01, Some(0.9)));
         assert_eq!(args.run.track, Switch::On);
     }
 

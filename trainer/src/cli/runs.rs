@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::optimizer::OptimizerArgs;
 use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
 use crate::model::{Chained, ModelName};
@@ -34,7 +35,11 @@ pub struct RunArgs {
     /// Whether the timeline says which bytes of the peak nobody reads again.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub reads: Switch,
+    /// Moves that dqn's replay buffer has room for [default: 10000].
+    #[arg(long, value_name = "N")]
+    pub replay: Option<u64>,
     /// Print one line of JSON on stdout, {"step_ns": [...], "loss": [...], "peak_rss_bytes": N}, and all else on stderr.
+    /// dcgan has "discriminator_loss" and "generator_loss" in place of "loss", dqn "reward" as well.
     #[arg(long)]
     pub json_times: bool,
     /// Time each layer, while its weights are made and in the forward and backward pass: the timeline then has times by
@@ -53,9 +58,9 @@ pub struct TrainArgs {
     /// See [`RunArgs`].
     #[command(flatten)]
     pub run: RunArgs,
-    /// See [`Optimizer`].
+    /// See [`OptimizerArgs`].
     #[command(flatten)]
-    pub optimizer: Optimizer,
+    pub optimizer: OptimizerArgs,
 }
 
 /// Several runs.
@@ -110,7 +115,7 @@ pub struct PlanArgs {
     pub input: InputArgs,
     /// Its state is part of the plan.
     #[command(flatten)]
-    pub optimizer: Optimizer,
+    pub optimizer: OptimizerArgs,
     /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
     #[arg(long, value_name = "TIMELINE")]
     pub measured: Option<PathBuf>,

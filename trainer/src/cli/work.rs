@@ -36,7 +36,7 @@ pub struct WorkArgs {
 /// What a network reads, and how much it tells apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
 pub struct InputArgs {
-    /// Height and width of images, in pixels; they are resized to it [default: 224].
+    /// Height and width of images, in pixels; they are resized to it [default: 224; of dcgan 64, of dqn 84].
     #[arg(long, value_name = "N")]
     pub image_size: Option<u64>,
     /// Length of texts, in tokens [default: what the network's paper has].
@@ -54,7 +54,7 @@ impl InputArgs {
         if model.reads_text() {
             self.length.unwrap_or_else(|| model.input().size())
         } else {
-            self.image_size.unwrap_or(IMAGE_SIZE)
+            self.image_size.or(model.own_size()).unwrap_or(IMAGE_SIZE)
         }
     }
 

@@ -18,18 +18,25 @@ pub struct ImageBatches {
     side: i64,
     channels: i64,
     device: Device,
+    /// What becomes 0, and by how much a pixel has to differ from that to become 1; as shares of 255.
+    zero_and_one: (f32, f32),
 }
 
 impl ImageBatches {
     /// ImageBatches of `batch` images of 3 x `side` x `side`; see [`ImageBatches::with_channels`].
     pub fn new(data: Dataset, batch: usize, side: i64, seed: u64) -> ImageBatches {
         let order = Order::new(data.len(), seed);
-        ImageBatches { data, order, batch, side, channels: 3, device: Device::Cpu }
+        ImageBatches { data, order, batch, side, channels: 3, device: Device::Cpu, zero_and_one: (MEAN, DEVIATION) }
     }
 
     /// The same with so many channels.
     pub fn with_channels(self, channels: u64) -> ImageBatches {
         ImageBatches { channels: channels as i64, ..self }
+    }
+
+    /// The same, black being -1 and white 1, and not with mean 0 and deviation 1.
+    pub fn between_minus_one_and_one(self) -> ImageBatches {
+        ImageBatches { zero_and_one: (0.5, 0.5), ..self }
     }
 
     /// The same, handed out on `device`; they are made on the CPU.
@@ -41,7 +48,7 @@ impl ImageBatches {
     /// does by default) and repeated into as many channels as the network takes; each step of that drops the one before.
     pub fn next_batch(&mut self) -> Result<Batch> {
         let chosen: Vec<usize> = self.order.by_ref().take(self.batch).collect();
-        let mut images = normalised(&self.data, &chosen)?;
+        let mut images = normalised(&self.data, &chosen, self.zero_and_one)?;
         images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
         images = images.f_expand([-1, self.channels, -1, -1], false)?;
         images = images.f_contiguous()?;
@@ -51,12 +58,12 @@ impl ImageBatches {
     }
 }
 
-/// The chosen images as they are in the data, [N, 1, height, width], with mean 0 and deviation 1.
-fn normalised(data: &Dataset, chosen: &[usize]) -> Result<Tensor> {
+/// The chosen images as they are in the data, [N, 1, height, width], moved and stretched.
+fn normalised(data: &Dataset, chosen: &[usize], (zero, one): (f32, f32)) -> Result<Tensor> {
     let pixels: Vec<f32> = chosen
         .iter()
         .flat_map(|&index| data.image(index))
-        .map(|&pixel| (f32::from(pixel) / 255.0 - MEAN) / DEVIATION)
+        .map(|&pixel| (f32::from(pixel) / 255.0 - zero) / one)
         .collect();
     let flat = Tensor::f_from_slice(&pixels)?;
     flat.f_view([chosen.len() as i64, 1, data.height as i64, data.width as i64])
@@ -92,6 +99,16 @@ mod tests {
                 let value = batch.inputs.double_value(&[place, channel, y, x]) as f32;
                 assert!((value - expected).abs() < 1e-5, "a flat image stays flat: {value} {expected}");
             }
+        }
+    }
+
+    /// All pixels of image n are 60 n: 0 becomes -1, and 180 becomes 180 / 127.5 - 1.
+    #[test]
+    fn black_is_minus_one() {
+        let batch = ImageBatches::new(flat_images(), 4, 2, 1).between_minus_one_and_one().next_batch().expect("made");
+        for place in 0..4 {
+            let expected = 60.0 * batch.labels.int64_value(&[place]) as f64 / 127.5 - 1.0;
+            assert!((batch.inputs.double_value(&[place, 0, 0, 0]) - expected).abs() < 1e-6);
         }
     }
 

@@ -1,12 +1,10 @@
 //! Which images come next: all of them in a random order, then all again in another one.
-//!
-//! The generator is SplitMix64 (Steele, Lea, Flood, 2014). It is written out instead of taken from a library because the
-//! order must be the same for a seed on every machine and in every version.
+use crate::random::Random;
 
 /// An endless, seeded sequence of indices below `count`.
 #[derive(Debug)]
 pub(super) struct Order {
-    state: u64,
+    random: Random,
     /// The epoch's indices; those from `next` on are still to come.
     indices: Vec<usize>,
     next: usize,
@@ -15,19 +13,13 @@ pub(super) struct Order {
 impl Order {
     /// The order of `count` images for `seed`.
     pub(super) fn new(count: usize, seed: u64) -> Order {
-        Order { state: seed, indices: (0..count).collect(), next: count }
-    }
-
-    /// Uniform in 0..`bound` but for a bias below `bound` / 2^64.
-    fn below(&mut self, bound: usize) -> usize {
-        let product = u128::from(split_mix(&mut self.state)) * bound as u128;
-        (product >> 64) as usize
+        Order { random: Random::new(seed), indices: (0..count).collect(), next: count }
     }
 
     /// Fisher and Yates: each place gets one of those not yet placed.
     fn shuffle(&mut self) {
         for place in (1..self.indices.len()).rev() {
-            let other = self.below(place + 1);
+            let other = self.random.below(place + 1);
             self.indices.swap(place, other);
         }
     }
@@ -48,26 +40,9 @@ impl Iterator for Order {
     }
 }
 
-/// The next number of the generator.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The published generator's first numbers for seed 0.
-    #[test]
-    fn the_generator_is_the_published_one() {
-        let mut state = 0;
-        assert_eq!(split_mix(&mut state), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(split_mix(&mut state), 0x6e78_9e6a_a1b9_65f4);
-    }
 
     #[test]
     fn an_epoch_has_every_image_once() {

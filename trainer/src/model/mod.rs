@@ -2,6 +2,9 @@
 //!
 //! One list serves twice: `network` gives the stages weights and runs them on libtorch; `plan` walks the same stages
 //! with shapes alone and computes which storages the backward pass will need, without libtorch.
+mod loss;
+mod objective;
+
 pub mod op;
 
 mod stage;
@@ -14,15 +17,20 @@ mod name;
 
 pub mod plan;
 
+pub mod passes;
+
 pub mod list;
 pub mod minimum;
 pub mod needs;
 pub mod peak;
 pub mod report;
 
+mod leaky_relu;
 mod weights;
 
 mod network;
 
 pub use self::name::ModelName;
 pub use self::network::{Chained, Network};
+pub use self::objective::Objective;
+pub use self::zoo::{dcgan, dqn};

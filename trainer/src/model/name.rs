@@ -1,11 +1,12 @@
 //! The networks that the trainer knows, by name, and what is known of each.
+use super::objective::Objective;
 use super::shape::Shape;
 use super::stage::Stage;
 use super::zoo::bert::{self, Size};
 use super::zoo::resnet::{self, Block};
 use super::zoo::{
-    alexnet, char_cnn, densenet, inception_v1, lenet, lstm, mobilenet_v1, mobilenet_v2, seq2seq, squeezenet, vgg,
-    xception,
+    alexnet, char_cnn, dcgan, densenet, dqn, inception_v1, lenet, lstm, mobilenet_v1, mobilenet_v2, seq2seq,
+    squeezenet, vgg, xception,
 };
 use crate::data::{TextLabels, TextTokens, Texts};
 
@@ -85,6 +86,10 @@ pub enum ModelName {
     /// The smallest published BERT: two layers of 128.
     #[value(name = "bert_tiny")]
     BertTiny,
+    /// DCGAN as PyTorch's example builds it: a generator and a discriminator for images of 64 x 64.
+    Dcgan,
+    /// The deep Q-network of Mnih et al. (2015), which plays a built-in game of catch.
+    Dqn,
 }
 
 /// What is known of a network.
@@ -114,9 +119,33 @@ impl ModelName {
         self.facts().input
     }
 
-    /// Its input in another size: images of another side, texts of another length.
+    /// Its input in another size: images of another side, texts of another length. A network with a size of its own has no
+    /// other.
     pub fn input_of(self, size: u64) -> Shape {
-        self.input().resized(size)
+        if self.own_size().is_some() { self.input() } else { self.input().resized(size) }
+    }
+
+    /// What it learns.
+    pub fn objective(self) -> Objective {
+        match self {
+            ModelName::Dcgan => Objective::Adversarial,
+            ModelName::Dqn => Objective::QLearning,
+            _ => Objective::Classes,
+        }
+    }
+
+    /// The stages of what runs beside it in training and learns nothing by itself.
+    pub fn frozen_stages(self) -> Vec<Stage> {
+        if self == ModelName::Dqn { dqn::target() } else { Vec::new() }
+    }
+
+    /// The side of the images that it works on, where no other can be asked for.
+    pub fn own_size(self) -> Option<u64> {
+        match self {
+            ModelName::Dcgan => Some(dcgan::SIDE),
+            ModelName::Dqn => Some(dqn::SIDE),
+            _ => None,
+        }
     }
 
     /// What it reads in such a size, in words.
@@ -154,6 +183,9 @@ impl ModelName {
     pub fn default_classes(self) -> u64 {
         match self {
             ModelName::Lstm | ModelName::Seq2Seq => CHARACTERS,
+            // One probability; one number for each action.
+            ModelName::Dcgan => 1,
+            ModelName::Dqn => dqn::ACTIONS,
             _ => CLASSES,
         }
     }
@@ -196,6 +228,8 @@ impl ModelName {
             ModelName::Seq2Seq => seq2seq::stages(classes),
             ModelName::BertBase => bert::stages(Size { layers: 12, features: 768, heads: 12 }, classes),
             ModelName::BertTiny => bert::stages(Size { layers: 2, features: 128, heads: 2 }, classes),
+            ModelName::Dcgan => dcgan::stages(),
+            ModelName::Dqn => dqn::policy(),
         }
     }
 
@@ -229,6 +263,14 @@ impl ModelName {
             ModelName::Seq2Seq => text("seq2seq", 100, "arXiv:1508.04025"),
             ModelName::BertBase => text("bert_base", 128, "arXiv:1810.04805"),
             ModelName::BertTiny => text("bert_tiny", 128, "arXiv:1908.08962"),
+            ModelName::Dcgan => {
+                let input = Shape::Maps { channels: dcgan::NOISE, side: 1 };
+                Facts { name: "dcgan", input, paper: "arXiv:1511.06434" }
+            }
+            ModelName::Dqn => {
+                let input = Shape::Maps { channels: dqn::FRAMES, side: dqn::SIDE };
+                Facts { name: "dqn", input, paper: "doi:10.1038/nature14236" }
+            }
         }
     }
 }
@@ -280,6 +322,10 @@ mod tests {
             // BertForSequenceClassification of bert-base-uncased and of google/bert_uncased_L-2_H-128_A-2.
             ModelName::BertBase => (2, 109_483_778),
             ModelName::BertTiny => (2, 4_386_178),
+            // 3,576,704 of the generator and 2,765,568 of the discriminator, for images of three channels.
+            ModelName::Dcgan => (1, 6_342_272),
+            // 1,686,180 with the four actions of Breakout; the last layer has 513 for each.
+            ModelName::Dqn => (3, 1_685_667),
         };
         for &model in ModelName::value_variants() {
             let (classes, parameters) = expected(model);
@@ -296,6 +342,9 @@ mod tests {
             let expected = match model {
                 ModelName::Lstm => Shape::Sequence { length: 20, features: 10 },
                 ModelName::Seq2Seq => Shape::Sequence { length: 50, features: 10 },
+                // One probability; one number for each action.
+                ModelName::Dcgan => Shape::Maps { channels: 1, side: 1 },
+                ModelName::Dqn => Shape::Vector { features: 3 },
                 _ => Shape::Vector { features: 10 },
             };
             assert_eq!(shapes.last(), Some(&expected), "{model}");
@@ -305,7 +354,9 @@ mod tests {
     /// Whether it writes over the first map that it reads.
     fn is_in_place(op: Op) -> bool {
         match op {
-            Op::Relu(place) | Op::Add(place) | Op::Dropout { place, .. } => place == Place::InPlace,
+            Op::Relu(place) | Op::Add(place) | Op::LeakyRelu { place, .. } | Op::Dropout { place, .. } => {
+                place == Place::InPlace
+            }
             Op::Relu6 | Op::Sequence(SequenceOp::AddEmbedding { .. }) => true,
             _ => false,
         }

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::name::ModelName;
 use super::needs::{by_layer, total};
+use super::passes::{input_bytes_of, saved_by_pass};
 use super::peak::measured::Comparison;
 use super::peak::{self, Step};
-use super::plan::{input_bytes, label_bytes};
+use super::plan::{F32, label_bytes};
 use crate::figures::table;
 use crate::optimizer::Optimizer;
 
@@ -25,9 +26,14 @@ pub fn report(
 ) -> Result<String> {
     let (stages, input) = (model.stages(classes), model.input_of(size));
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
-    let layers = by_layer(&stages, batch, input, optimizer)?;
+    let mut layers = by_layer(&stages, batch, input, optimizer)?;
+    for stage in model.frozen_stages().into_iter().filter(|stage| stage.op.parameters() > 0) {
+        layers.entry(stage.name).or_default().buffers += stage.op.parameters() * F32;
+    }
     let all = total(&layers);
     let labels = label_bytes(&stages, batch, input)?;
+    let passes = model.passes(size, classes);
+    let inputs = input_bytes_of(&passes, batch);
     let step = Step::new(&stages, batch, input, optimizer)?;
     let peak::Instant { phase, stage, bytes: peak_bytes } = step.peak();
     let peak_layer = step.layer(stage);
@@ -39,22 +45,30 @@ pub fn report(
         let peak = json!({
             "bytes": peak_bytes, "phase": phase.name(), "layer": peak_layer, "by_category": peak_by_category,
         });
-        let object = json!({
+        let mut object = json!({
             "model": model.as_str(), "batch": batch, size_name(model): size, "classes": classes,
             "parameters": parameters, "parameter_bytes": all.parameters, "gradient_bytes": all.gradients,
-            "buffer_bytes": all.buffers, "input_bytes": input_bytes(batch, input) + labels, "label_bytes": labels,
+            "buffer_bytes": all.buffers, "input_bytes": inputs + labels, "label_bytes": labels,
             "optimizer": optimizer.name.as_str(), "optimizer_state_bytes": all.optimizer_state,
             "saved_bytes": all.saved, "saved_for_backward": saved, "by_layer": layers, "peak": peak,
         });
+        if passes.len() > 1 {
+            object["passes"] = json!(saved_by_pass(&passes, batch)?);
+        }
         return Ok(object.to_string());
     }
     let mut text = format!("{model}, batch {batch}, {}, {classes} classes\n\n", model.input_text(size));
     let mut line = |name: &str, bytes: u64| text.push_str(&format!("{:>14} B  {name}\n", bytes));
     line("parameters; as much again for gradients", all.parameters);
     line(&format!("state of the optimizer, {optimizer}"), all.optimizer_state);
-    line("buffers (batch norm's running statistics)", all.buffers);
-    line("input (images or tokens, and labels)", input_bytes(batch, input) + labels);
+    line("buffers (batch norm's running statistics, networks that do not learn)", all.buffers);
+    line("input (images or tokens, and labels)", inputs + labels);
     line("saved for backward", all.saved);
+    if passes.len() > 1 {
+        for pass in saved_by_pass(&passes, batch)? {
+            line(&format!("  the same at the end of {}/forward", pass.name), pass.saved_bytes);
+        }
+    }
     let place = format!("peak of a step without workspace, in {peak_layer}, {}", phase.name());
     line(&place, peak_bytes);
     let rows = layers.iter().map(|(layer, needs)| {

@@ -44,6 +44,11 @@ impl Weights {
                 let bias = conv.bias.then(|| path.f_zeros("bias", &[conv.to as i64])).transpose()?;
                 Weights::Conv(weight, bias)
             }
+            // With the inputs first, the other way round than a convolution's.
+            Op::ConvTranspose(conv) => {
+                let [to, from, height, width] = dims(conv);
+                Weights::Conv(path.f_var("weight", &[from, to, height, width], CONV)?, None)
+            }
             Op::BatchNorm { channels } => {
                 let dims = [channels as i64];
                 Weights::BatchNorm(BatchNorm {

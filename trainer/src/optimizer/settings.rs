@@ -1,6 +1,6 @@
 //! The optimizers by name, what each is told, and how much each keeps.
 
-/// What updates the parameters. All but `lr` and `momentum` is as PyTorch sets it.
+/// What updates the parameters. All but what [`Optimizer`] has is as PyTorch sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum OptimizerName {
     /// Stochastic gradient descent; with momentum it keeps one state a parameter.
@@ -47,6 +47,9 @@ pub struct Optimizer {
     /// Momentum of sgd and nesterov; with 0, sgd keeps no state [default: 0.9].
     #[arg(long, value_name = "X")]
     pub momentum: Option<f64>,
+    /// How much of the gradients' mean Adam takes over from step to step, where it is not 0.9.
+    #[arg(skip)]
+    pub beta1: Option<f64>,
 }
 
 impl Optimizer {
@@ -62,6 +65,11 @@ impl Optimizer {
     pub fn momentum(self) -> Option<f64> {
         let has_one = matches!(self.name, OptimizerName::Sgd | OptimizerName::Nesterov);
         has_one.then(|| self.momentum.unwrap_or(0.9))
+    }
+
+    /// How much of the gradients' mean it takes over from step to step; only Adam and AdamW have one.
+    pub fn beta1(self) -> Option<f64> {
+        matches!(self.name, OptimizerName::Adam | OptimizerName::AdamW).then(|| self.beta1.unwrap_or(0.9))
     }
 
     /// How many values it keeps from step to step for each trainable value.
@@ -99,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_each_keeps_for_a_parameter() {
-        let states = |name, momentum| Optimizer { name, lr: None, momentum }.states();
+        let states = |name, momentum| Optimizer { name, momentum, ..Optimizer::default() }.states();
         assert_eq!((states(OptimizerName::Sgd, None), states(OptimizerName::Sgd, Some(0.0))), (1, 0));
         assert_eq!((states(OptimizerName::Adam, None), states(OptimizerName::AdamW, None)), (2, 2));
         assert_eq!((states(OptimizerName::RmsProp, None), states(OptimizerName::AdaGrad, None)), (1, 1));

@@ -21,13 +21,14 @@ impl Updater {
     pub fn new(optimizer: Optimizer, parameters: Vec<Tensor>) -> Result<Updater> {
         let lr = optimizer.lr();
         let momentum = optimizer.momentum().unwrap_or(0.0);
+        let beta1 = optimizer.beta1().unwrap_or(0.0);
         let mut libtorch = match optimizer.name {
             OptimizerName::Sgd => nn::Sgd { momentum, ..nn::Sgd::default() }.build_copt(lr),
             OptimizerName::Nesterov => nn::Sgd { momentum, nesterov: true, ..nn::Sgd::default() }.build_copt(lr),
             OptimizerName::AdaGrad => nn::Sgd::default().build_copt(lr),
             OptimizerName::RmsProp => nn::RmsProp::default().build_copt(lr),
-            OptimizerName::Adam => nn::Adam::default().build_copt(lr),
-            OptimizerName::AdamW => nn::AdamW::default().build_copt(lr),
+            OptimizerName::Adam => nn::Adam { beta1, ..nn::Adam::default() }.build_copt(lr),
+            OptimizerName::AdamW => nn::AdamW { beta1, ..nn::AdamW::default() }.build_copt(lr),
         }?;
         for parameter in &parameters {
             libtorch.add_parameters(parameter, 0)?;
@@ -64,7 +65,7 @@ mod tests {
     /// The parameter 1 after each of two steps with the gradient 2 of 2x and lr 0.1.
     fn two_steps(name: OptimizerName) -> [f64; 2] {
         let x = Tensor::from_slice(&[1.0f32]).set_requires_grad(true);
-        let optimizer = Optimizer { name, lr: Some(0.1), momentum: None };
+        let optimizer = Optimizer { name, lr: Some(0.1), ..Optimizer::default() };
         let mut updater = Updater::new(optimizer, vec![x.shallow_clone()]).expect("builds");
         [(); 2].map(|()| {
             (&x * 2.0).sum(tch::Kind::Float).backward();

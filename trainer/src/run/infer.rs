@@ -4,27 +4,28 @@ use anyhow::Result;
 
 use super::error::During;
 use super::recording::Recording;
-use super::step::Step;
+use super::step::{Figures, Step};
 use crate::data::Batches;
 use crate::model::Network;
 
 /// A network that only runs forward, batch norm with its running statistics.
 pub(super) struct Inference {
     network: Network,
+    batches: Batches,
 }
 
 impl Inference {
     /// Takes the network as it is, to be run by `forward`.
-    pub(super) fn new(network: Network) -> Inference {
-        Inference { network }
+    pub(super) fn new(network: Network, batches: Batches) -> Inference {
+        Inference { network, batches }
     }
 }
 
 impl Step for Inference {
-    fn step(&mut self, batches: &mut Batches, recording: &Recording) -> Result<Option<f64>> {
+    fn step(&mut self, recording: &Recording) -> Result<Figures> {
         let batch = {
             let _phase = phase!("data");
-            batches.next_batch().during("making the batch")?
+            self.batches.next_batch().during("making the batch")?
         };
         let logits = {
             let _phase = phase!("infer");
@@ -33,6 +34,6 @@ impl Step for Inference {
         };
         recording.snapshot("end of inference");
         drop(logits);
-        Ok(None)
+        Ok(Figures::new())
     }
 }

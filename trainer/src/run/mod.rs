@@ -4,6 +4,10 @@
 //! data (read, checked) -> session starts -> init (weights) -> step, step, ... -> session ends
 //!                                                              ^ a request to end is honoured between steps
 //! ```
+//!
+//! What a step does depends on what is learned and on the mode: `train` and `infer` are for networks that tell classes apart,
+//! `dcgan` and `dqn` for the two that learn in another way. `work` makes the one that the settings ask for.
+mod backward;
 mod error;
 mod progress;
 mod recording;
@@ -11,9 +15,15 @@ mod turns;
 
 mod step;
 
+mod dcgan;
+mod dqn;
 mod infer;
 mod train;
 
+mod work;
+
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -21,16 +31,13 @@ use alloc_tracker::phase;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use self::error::During;
-use self::infer::Inference;
 use self::progress::Progress;
 use self::recording::Recording;
 use self::step::Step;
-use self::train::Training;
 use self::turns::StepClocks;
 use crate::data::{Batches, Corpus, Dataset, ImageBatches, Passages, Split, TextBatches};
-use crate::model::Network;
 use crate::model::shape::shapes;
+use crate::model::{Objective, dcgan as dcgan_model};
 use crate::settings::{Mode, Settings};
 use crate::{console, exit_code, interrupt};
 
@@ -38,8 +45,8 @@ use crate::{console, exit_code, interrupt};
 #[derive(Default)]
 struct StepResults {
     step_ns: Vec<u64>,
-    /// One a step in training, none in inference.
-    loss: Vec<f64>,
+    /// What the steps said of themselves, by name: one number a step.
+    figures: BTreeMap<&'static str, Vec<f64>>,
     interrupted: bool,
 }
 
@@ -52,29 +59,39 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         alloc_torch::watch_reads(settings.reads);
     }
     tch::set_num_threads(settings.threads as i32);
-    let mut batches = {
+    let batches = {
         let _phase = phase!("data");
-        open_data(settings)?
+        settings.data.as_deref().map(|folder| open_data(folder, settings)).transpose()?
     };
     let recording = Recording::start(settings)?;
-    let mut work = init(settings, &recording)?;
-    let results = steps(settings, work.as_mut(), &mut batches, &recording)?;
+    let mut work = {
+        let _phase = phase!("init");
+        tch::manual_seed(settings.seed as i64);
+        work::work(settings, batches, &recording)?
+    };
+    let results = steps(settings, work.as_mut(), &recording)?;
     let timeline = recording.finish(results.interrupted)?;
 
     let progress = Progress::lines(settings.json_times || settings.take_turns);
     if let Some(path) = timeline {
         progress.line(&format!("wrote {}", path.display()));
     }
-    if let Some(step) = results.loss.iter().position(|loss| !loss.is_finite()) {
-        console::print_error_line(&format!(
-            "note: the loss is no finite number from step {} on; give a smaller --lr",
-            step + 1
-        ));
+    for (name, values) in &results.figures {
+        if let Some(step) = values.iter().position(|value| !value.is_finite()) {
+            console::print_error_line(&format!(
+                "note: the {} is no finite number from step {} on; give a smaller --lr",
+                words(name),
+                step + 1
+            ));
+        }
     }
     if settings.json_times {
-        let object = json!({
-            "step_ns": results.step_ns, "loss": results.loss, "peak_rss_bytes": peak_rss_bytes(),
+        let mut object = json!({
+            "step_ns": results.step_ns, "loss": [], "peak_rss_bytes": peak_rss_bytes(),
         });
+        for (name, values) in &results.figures {
+            object[*name] = json!(values);
+        }
         console::print_result(&object.to_string())?;
     }
     if results.interrupted {
@@ -88,23 +105,29 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The data, read and checked.
-fn open_data(settings: &Settings) -> Result<Batches> {
+/// The data in `folder`, read and checked.
+fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
     let (model, device) = (settings.model, settings.device.into());
     let batch = settings.batch as usize;
     if let Some(texts) = model.texts(settings.classes) {
         let shapes = shapes(&model.stages(settings.classes), model.input_of(settings.size))?;
         let places = shapes.last().map_or(0, |shape| shape.places());
         let passages = Passages { batch, length: settings.size as usize, places: places as usize };
-        let texts = TextBatches::new(&Corpus::open(&settings.data)?, texts, passages, settings.seed)?;
+        let texts = TextBatches::new(&Corpus::open(folder)?, texts, passages, settings.seed)?;
         return Ok(Batches::Texts(texts.on(device)));
     }
     let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
-    let data = Dataset::open(&settings.data, split, settings.classes)?;
-    let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed)
-        .with_channels(model.input().features())
-        .on(device);
-    Ok(Batches::Images(images))
+    let is_adversarial = model.objective() == Objective::Adversarial;
+    // What is told apart there is real from made, whatever the labels are.
+    let classes = if is_adversarial { u64::from(u8::MAX) + 1 } else { settings.classes };
+    let data = Dataset::open(folder, split, classes)?;
+    let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed).on(device);
+    Ok(Batches::Images(if is_adversarial {
+        // A generator's last operator is a tanh, so real images have its range.
+        images.with_channels(dcgan_model::CHANNELS).between_minus_one_and_one()
+    } else {
+        images.with_channels(model.input().features())
+    }))
 }
 
 /// Most bytes that were ever resident, by the kernel's own account of this program. `getrusage` would not do: a process
@@ -114,29 +137,13 @@ fn peak_rss_bytes() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// The network, its weights drawn from the seed, and what the mode adds to it.
-fn init(settings: &Settings, recording: &Recording) -> Result<Box<dyn Step>> {
-    let _phase = phase!("init");
-    tch::manual_seed(settings.seed as i64);
-    let stages = settings.model.stages(settings.classes);
-    let network = Network::init(stages, settings.device.into()).during("making the network")?;
-    if recording.is_on() {
-        alloc_torch::label_variables(network.store());
-    }
-    let network = network.with_in_place(settings.in_place).with_chained(settings.chained);
-    Ok(match settings.optimizer {
-        Some(optimizer) => Box::new(Training::new(network, optimizer)?),
-        None => Box::new(Inference::new(network)),
-    })
+/// The name of a figure as it is printed: `generator loss`.
+fn words(name: &str) -> String {
+    name.replace('_', " ")
 }
 
 /// Step after step, until all are done or the user asks for the end.
-fn steps(
-    settings: &Settings,
-    work: &mut dyn Step,
-    batches: &mut Batches,
-    recording: &Recording,
-) -> Result<StepResults> {
+fn steps(settings: &Settings, work: &mut dyn Step, recording: &Recording) -> Result<StepResults> {
     let progress = Progress::new(settings.steps, settings.json_times || settings.take_turns);
     let mut results = StepResults::default();
     for step in 1..=settings.steps {
@@ -150,18 +157,21 @@ fn steps(
         recording.begin_step();
         let clocks = StepClocks::start();
         let began = Instant::now();
-        let loss = work.step(batches, recording).with_context(|| format!("step {step}"))?;
+        let figures = work.step(recording).with_context(|| format!("step {step}"))?;
         // A device may still be computing; the step is over when it is done.
         settings.device.synchronize();
         let took = began.elapsed();
         recording.end_step();
         results.step_ns.push(took.as_nanos() as u64);
-        results.loss.extend(loss);
+        let mut line = format!("step {step}/{}  {:.3} s", settings.steps, took.as_secs_f64());
+        for (name, value) in figures {
+            line.push_str(&format!("  {} {value:.4}", words(name)));
+            results.figures.entry(name).or_default().push(value);
+        }
         if settings.take_turns {
             clocks.report()?;
         }
-        let loss = loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
-        progress.step(&format!("step {step}/{}  {:.3} s{loss}", settings.steps, took.as_secs_f64()));
+        progress.step(&line);
     }
     Ok(results)
 }

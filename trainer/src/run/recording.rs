@@ -1,8 +1,11 @@
 //! The session of a run, or none when tracking is off. The steps call it in the same way in both cases.
 use std::path::PathBuf;
 
-use alloc_tracker::{Session, Times};
+use alloc_timeline::Category;
+use alloc_tracker::{Session, Times, hooks};
 use anyhow::{Context, Result};
+use tch::Tensor;
+use tch::nn::VarStore;
 
 use crate::console;
 use crate::model::Chained;
@@ -27,8 +30,12 @@ impl Recording {
             .fact("seed", settings.seed)
             .fact("classes", settings.classes)
             .fact("device", settings.device.to_string())
-            .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>())
-            .fact("data", settings.data.display().to_string());
+            .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>());
+        let data = settings.data.as_ref().map(|folder| folder.display().to_string());
+        builder = builder.fact("data", data.unwrap_or_else(|| settings.model.objective().own_data().to_owned()));
+        if let Some(places) = settings.replay {
+            builder = builder.fact("replay", places);
+        }
         match settings.chained {
             None => {}
             Some(Chained::Whole) => builder = builder.fact("chained", true),
@@ -42,6 +49,9 @@ impl Recording {
             if let Some(momentum) = optimizer.momentum() {
                 builder = builder.fact("momentum", momentum);
             }
+            if let Some(beta1) = optimizer.beta1 {
+                builder = builder.fact("beta1", beta1);
+            }
         }
         if settings.layer_times {
             builder = builder.times(Times::ByScope);
@@ -50,9 +60,25 @@ impl Recording {
         Ok(Recording(Some(session)))
     }
 
-    /// Whether there is a session.
-    pub(super) fn is_on(&self) -> bool {
-        self.0.is_some()
+    /// Labels a network's variables as parameters and buffers, each of its layer.
+    pub(super) fn label_variables(&self, store: &VarStore) {
+        if self.0.is_some() {
+            alloc_torch::label_variables(store);
+        }
+    }
+
+    /// Says what a tensor is for, whatever phase it was made in. One that the tracker does not know is passed over.
+    pub(super) fn label(&self, tensor: &Tensor, category: Category) {
+        if self.0.is_some() {
+            let _ = alloc_torch::label(tensor, category);
+        }
+    }
+
+    /// Says what a block of this program is for; `block` is where it starts. One of less than 64 bytes is passed over.
+    pub(super) fn label_block(&self, block: *mut u8, category: Category) {
+        if self.0.is_some() {
+            let _ = hooks::label(block, category, None);
+        }
     }
 
     /// A step begins.

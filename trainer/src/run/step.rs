@@ -1,15 +1,18 @@
-//! What a step of any mode is.
+//! What a step of any kind of run is.
 use anyhow::Result;
 
 use super::recording::Recording;
-use crate::data::Batches;
 
-/// A network in one mode, which can do one step after another.
+/// What a step says of itself, each figure by its name, in the order in which they are printed: `("loss", 2.31)`. All steps
+/// of a run have the same names.
+pub(super) type Figures = Vec<(&'static str, f64)>;
+
+/// What a run does over and over. It owns all that it needs: its networks, what updates them, and where its batches come
+/// from.
 pub(super) trait Step {
-    /// Does one step. It makes its own batch, so that the data phase is part of the step. Returns the loss, if the mode
-    /// has one.
+    /// Does one step. It makes its own batch, so that the data phase is part of the step.
     ///
     /// # Errors
     /// When libtorch fails.
-    fn step(&mut self, batches: &mut Batches, recording: &Recording) -> Result<Option<f64>>;
+    fn step(&mut self, recording: &Recording) -> Result<Figures>;
 }

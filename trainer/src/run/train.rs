@@ -19,9 +19,10 @@ use alloc_tracker::{layer, phase};
 use anyhow::Result;
 use tch::{Kind, Reduction, Tensor};
 
+use super::backward::backward;
 use super::error::During;
 use super::recording::Recording;
-use super::step::Step;
+use super::step::{Figures, Step};
 use crate::data::Batches;
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
@@ -30,25 +31,26 @@ use crate::optimizer::{Optimizer, Updater};
 /// Labels of this value are ignored: PyTorch's default. Our data has no such label.
 const IGNORED_LABEL: i64 = -100;
 
-/// A network and what updates its parameters.
+/// A network, what updates its parameters, and what it learns from.
 pub(super) struct Training {
     network: Network,
+    batches: Batches,
     updater: Updater,
 }
 
 impl Training {
     /// The optimizer over all trainable variables.
-    pub(super) fn new(network: Network, optimizer: Optimizer) -> Result<Training> {
+    pub(super) fn new(network: Network, optimizer: Optimizer, batches: Batches) -> Result<Training> {
         let updater = Updater::new(optimizer, network.store().trainable_variables());
-        Ok(Training { network, updater: updater.during("making the optimizer")? })
+        Ok(Training { network, batches, updater: updater.during("making the optimizer")? })
     }
 }
 
 impl Step for Training {
-    fn step(&mut self, batches: &mut Batches, recording: &Recording) -> Result<Option<f64>> {
+    fn step(&mut self, recording: &Recording) -> Result<Figures> {
         let batch = {
             let _phase = phase!("data");
-            batches.next_batch().during("making the batch")?
+            self.batches.next_batch().during("making the batch")?
         };
         let logits = {
             let _phase = phase!("forward");
@@ -71,7 +73,7 @@ impl Step for Training {
             self.updater.zero_grad().during("the optimizer")?;
         }
         recording.snapshot("end of step");
-        Ok(Some(value))
+        Ok(vec![("loss", value)])
     }
 }
 
@@ -88,12 +90,6 @@ fn cross_entropy(logits: Tensor, labels: &Tensor) -> tch::Result<Tensor> {
     log_probabilities.f_nll_loss(labels, None::<&Tensor>, Reduction::Mean, IGNORED_LABEL)
 }
 
-/// Runs the backward pass from `loss`, then drops the loss and its graph. Returns the loss as a number.
-fn backward(loss: Tensor) -> tch::Result<f64> {
-    loss.f_backward()?;
-    loss.f_double_value(&[])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,14 +100,5 @@ mod tests {
         let logits = Tensor::from_slice(&[0.0f32, 0.0]).view([1, 2]);
         let loss = cross_entropy(logits, &Tensor::from_slice(&[1i64])).expect("computes");
         assert!((loss.double_value(&[]) - 2f64.ln()).abs() < 1e-6);
-    }
-
-    /// d(x^2)/dx = 2x at x = 3.
-    #[test]
-    fn backward_leaves_the_gradient() {
-        let x = Tensor::from_slice(&[3.0f32]).set_requires_grad(true);
-        let loss = (&x * &x).sum(Kind::Float);
-        assert_eq!(backward(loss).expect("runs"), 9.0);
-        assert_eq!(x.grad().double_value(&[0]), 6.0);
     }
 }

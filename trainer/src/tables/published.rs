@@ -45,7 +45,7 @@ pub(super) fn every_map_twice(model: ModelName, batch: u64, input: Shape, classe
     let stages = model.stages(classes);
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
     // A sum, a concatenation and a view are no modules.
-    let is_module = |op: Op| !matches!(op, Op::Add(_) | Op::Concat | Op::Flatten);
+    let is_module = |op: Op| !matches!(op, Op::Add(_) | Op::Concat | Op::Flatten | Op::Loss(_));
     let shapes = shape::shapes(&stages, input)?;
     let of_modules = stages.iter().zip(&shapes[1..]).filter(|(stage, _)| is_module(stage.op));
     let maps: u64 = of_modules.map(|(_, shape)| shape.elements()).sum();

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use alloc_tracker::Category;
 use alloc_tracker::hooks::{LabelError, Name};
 
-use crate::category::KnownNames;
+use crate::category::{KnownNames, OPTIMIZER, work};
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
 use crate::parameters::{ParameterLayers, layer_in};
@@ -109,7 +109,7 @@ impl<H: Hooks> Attribution<H> {
             return None;
         }
         // An optimizer works on one parameter after the other, outside of all layers: its state is the parameter's layer's.
-        let is_optimizer = current.phase == self.names().optimizer;
+        let is_optimizer = work(&self.hooks, current.phase) == OPTIMIZER;
         self.parameters.of_inputs(&self.hooks, operator.inputs, is_optimizer)
     }
 
@@ -144,7 +144,7 @@ impl<H: Hooks> Attribution<H> {
 
     /// What a storage is for that is allocated now on this thread, as the active phase and operator say.
     pub fn storage_category(&self) -> Category {
-        self.names().category(self.hooks.current())
+        self.names().category(&self.hooks, self.hooks.current())
     }
 
     /// Takes [`expect_storage`](Attribution::expect_storage) back. Harmless when the block was allocated.

@@ -1,43 +1,42 @@
-//! What a tensor storage is for, by the phase and the operator that allocate it; the names that say so, each numbered once
-//! so that no text is compared while a storage is allocated.
+//! What a tensor storage is for, by the phase and the operator that allocate it.
 use alloc_tracker::Category;
 use alloc_tracker::hooks::{Current, Name};
 
 use crate::hooks::Hooks;
 
-/// The numbers of the names that mean something to the attribution.
+/// The work of the phases in which parameters are updated.
+pub(crate) const OPTIMIZER: &str = "optimizer";
+
+/// The numbers of the names that mean something to the attribution wherever they occur.
 #[derive(Clone, Copy)]
 pub(crate) struct KnownNames {
     /// The phase of a backward pass that the program gives no phase.
     pub(crate) backward: Name,
     accumulate_grad: Name,
-    data: Name,
-    /// The phase in which parameters are updated.
-    pub(crate) optimizer: Name,
-    init: Name,
-    runtime: Name,
 }
 
 impl KnownNames {
     pub(crate) fn new(hooks: &impl Hooks) -> KnownNames {
-        KnownNames {
-            backward: hooks.name("backward"),
-            accumulate_grad: hooks.name("torch::autograd::AccumulateGrad"),
-            data: hooks.name("data"),
-            optimizer: hooks.name("optimizer"),
-            init: hooks.name("init"),
-            runtime: hooks.name("runtime"),
-        }
+        KnownNames { backward: hooks.name("backward"), accumulate_grad: hooks.name("torch::autograd::AccumulateGrad") }
     }
 
     /// What a storage is for that is allocated in the scope `current`.
-    pub(crate) fn category(&self, current: Current) -> Category {
-        match current.phase {
-            _ if current.op == self.accumulate_grad => Category::Gradient,
-            phase if phase == self.data => Category::Input,
-            phase if phase == self.optimizer => Category::OptimizerState,
-            phase if phase == self.init || phase == self.runtime => Category::Other,
+    pub(crate) fn category(&self, hooks: &impl Hooks, current: Current) -> Category {
+        if current.op == self.accumulate_grad {
+            return Category::Gradient;
+        }
+        match work(hooks, current.phase) {
+            "data" => Category::Input,
+            OPTIMIZER => Category::OptimizerState,
+            "init" | "runtime" => Category::Other,
             _ => Category::Activation,
         }
     }
+}
+
+/// What is done in a phase: the last part of its name. A training step with several passes has phases of one work, and
+/// names them apart by what stands before it: `generator/optimizer` and `discriminator/optimizer` are both `optimizer`.
+pub(crate) fn work(hooks: &impl Hooks, phase: Name) -> &'static str {
+    let name = hooks.text(phase);
+    name.rsplit_once('/').map_or(name, |(_, work)| work)
 }

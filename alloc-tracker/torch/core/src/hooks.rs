@@ -15,6 +15,9 @@ pub trait Hooks {
     /// The number of `text`, the same for the same text. The empty name is `Name(0)`.
     fn name(&self, text: &str) -> Name;
 
+    /// The text of a name, which stays for the process's life.
+    fn text(&self, name: Name) -> &'static str;
+
     /// The names of the active scope.
     fn current(&self) -> Current;
 
@@ -52,6 +55,10 @@ impl Hooks for TrackerHooks {
 
     fn name(&self, text: &str) -> Name {
         hooks::name(text)
+    }
+
+    fn text(&self, name: Name) -> &'static str {
+        hooks::text(name)
     }
 
     fn current(&self) -> Current {

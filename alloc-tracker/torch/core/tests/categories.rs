@@ -18,6 +18,12 @@ fn phase_and_operator_say_what_a_storage_is_for() {
         ("other scopes", "", Category::Activation),
         // Only these very names: not a phase that begins so, nor an operator of a phase's name.
         ("data loading", "", Category::Activation),
+        ("optimizer/forward", "", Category::Activation),
+        // Of a name with parts the last one: a step may have several passes with an optimizer each.
+        ("generator/optimizer", "aten::zeros_like", Category::OptimizerState),
+        ("discriminator/real/data", "", Category::Input),
+        ("discriminator/real/loss", "", Category::Activation),
+        ("generator/backward", "torch::autograd::AccumulateGrad", Category::Gradient),
         ("", "optimizer", Category::Activation),
         ("data", "", Category::Input),
         ("data", "aten::stack", Category::Input),

@@ -62,7 +62,11 @@ fn an_optimizers_operator_is_of_its_parameters_layer() {
     attribution!(TRACKER, ATTRIBUTION, thread);
     TRACKER.allocates(WEIGHT, "fc1");
     TRACKER.allocates(HIDDEN, "fc2");
-    for (phase, layers) in [("optimizer", ["fc1", "fc2"]), ("forward", ["", ""]), ("optimizers", ["", ""])] {
+    let layers = ["fc1", "fc2"];
+    let none = ["", ""];
+    for (phase, layers) in
+        [("optimizer", layers), ("generator/optimizer", layers), ("forward", none), ("optimizers", none)]
+    {
         TRACKER.enters(phase, "");
         for (storage, layer) in [WEIGHT, HIDDEN].into_iter().zip(layers) {
             thread.reads("aten::zeros_like", -1, &[storage], [phase, layer, "aten::zeros_like"]);

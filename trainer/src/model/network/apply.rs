@@ -4,6 +4,7 @@ use tch::{Result, Tensor};
 use super::how::How;
 use super::inputs::Inputs;
 use super::sequence;
+use crate::model::leaky_relu::leaky_relu;
 use crate::model::op::{Op, Place, Window};
 use crate::model::weights::{BatchNorm, Weights};
 
@@ -20,6 +21,10 @@ pub(super) fn apply(op: Op, weights: &Weights, inputs: &Inputs<'_>, how: How) ->
         (Op::Conv(conv), Weights::Conv(weight, bias)) => {
             let (_, stride, padding) = sides(conv.window);
             map.f_conv2d(weight, bias.as_ref(), stride, padding, [1, 1], conv.groups as i64)
+        }
+        (Op::ConvTranspose(conv), Weights::Conv(weight, bias)) => {
+            let (_, stride, padding) = sides(conv.window);
+            map.f_conv_transpose2d(weight, bias.as_ref(), stride, padding, [0, 0], conv.groups as i64, [1, 1])
         }
         (Op::BatchNorm { .. }, Weights::BatchNorm(weights)) => {
             let BatchNorm { weight, bias, running_mean, running_variance } = weights;
@@ -54,7 +59,9 @@ pub(super) fn apply(op: Op, weights: &Weights, inputs: &Inputs<'_>, how: How) ->
             }
         }
         (Op::Linear { .. }, Weights::Linear(weight, bias)) => map.f_linear(weight, Some(bias)),
+        (Op::LeakyRelu { slope_percent, place }, _) => leaky_relu(map, slope_percent as f64 / 100.0, in_place(place)),
         (Op::Tanh, _) => map.f_tanh(),
+        (Op::Sigmoid, _) => map.f_sigmoid(),
         (Op::Sequence(op), weights) => sequence::apply(op, weights, inputs, how),
         // `Network::init` makes the weights from the same op, so nothing else can meet here.
         (op, weights) => unreachable!("{op:?} with {weights:?}"),

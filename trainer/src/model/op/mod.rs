@@ -6,12 +6,15 @@ mod window;
 
 pub use self::sequence::{Half, Row, SequenceOp};
 pub use self::window::Window;
+use super::loss::Loss;
 
 /// What a stage does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// A convolution.
     Conv(Conv),
+    /// A transposed convolution without bias: each pixel of a map spreads into a window of the next one.
+    ConvTranspose(Conv),
     /// Batch normalisation with weight, bias and running statistics.
     BatchNorm {
         /// Channels, in and out.
@@ -21,6 +24,13 @@ pub enum Op {
     Relu(Place),
     /// min(max(x, 0), 6), in place.
     Relu6,
+    /// x where x > 0, else a share of x.
+    LeakyRelu {
+        /// The share, in percent.
+        slope_percent: u64,
+        /// Where the result lies.
+        place: Place,
+    },
     /// The largest value of each window.
     MaxPool(Window),
     /// The mean of each window.
@@ -52,8 +62,12 @@ pub enum Op {
     },
     /// The hyperbolic tangent.
     Tanh,
+    /// 1 / (1 + e^-x): a probability.
+    Sigmoid,
     /// What only networks over sequences do.
     Sequence(SequenceOp),
+    /// The loss that the step computes behind the network; the last stage of a list, or none.
+    Loss(Loss),
 }
 
 /// Where an operator leaves its result.
@@ -86,6 +100,11 @@ impl Op {
         Op::Conv(Conv { from, to, window: Window::new(kernel, stride, padding), groups: 1, bias: false })
     }
 
+    /// A transposed convolution without bias.
+    pub fn conv_transpose(from: u64, to: u64, kernel: u64, stride: u64, padding: u64) -> Op {
+        Op::ConvTranspose(Conv { from, to, window: Window::new(kernel, stride, padding), groups: 1, bias: false })
+    }
+
     /// A convolution with bias.
     pub fn biased_conv(from: u64, to: u64, kernel: u64, stride: u64, padding: u64) -> Op {
         Op::Conv(Conv { from, to, window: Window::new(kernel, stride, padding), groups: 1, bias: true })
@@ -100,7 +119,7 @@ impl Op {
     /// Trainable elements.
     pub fn parameters(self) -> u64 {
         match self {
-            Op::Conv(conv) => {
+            Op::Conv(conv) | Op::ConvTranspose(conv) => {
                 let kernel = (conv.from / conv.groups) * conv.window.kernel * conv.window.kernel;
                 conv.to * (kernel + u64::from(conv.bias))
             }

@@ -24,6 +24,13 @@ impl Window {
         Window { kernel, stride, padding, ceil: true }
     }
 
+    /// Pixels along a side that windows around so many pixels cover, or `None` when the border takes them all: the way back
+    /// of [`positions`](Window::positions).
+    pub fn spread(self, side: u64) -> Option<u64> {
+        let covered = side.checked_sub(1)? * self.stride + self.kernel;
+        covered.checked_sub(2 * self.padding).filter(|&side| side > 0)
+    }
+
     /// Windows along a side of `side` pixels, or `None` when not even one fits. With `ceil`, the last one has to begin
     /// within the map or its left border (`pooling_output_shape` of ATen/native/Pool.h).
     pub fn positions(self, side: u64) -> Option<u64> {
@@ -49,6 +56,15 @@ mod tests {
         assert_eq!(stem.positions(97), Some(49), "(97 + 6 - 7) / 2 = 48");
         assert_eq!(stem.positions(1), Some(1), "(1 + 6 - 7) / 2 = 0");
         assert_eq!(stem.positions(0), None, "a window of 7 does not fit into 6 pixels of border");
+    }
+
+    /// (h - 1) s - 2p + k, worked by hand.
+    #[test]
+    fn pixels_that_windows_cover() {
+        assert_eq!(Window::new(4, 1, 0).spread(1), Some(4), "a window around one pixel");
+        assert_eq!(Window::new(4, 2, 1).spread(4), Some(8), "3 x 2 + 4 - 2");
+        assert_eq!(Window::new(2, 2, 1).spread(1), None, "the border takes both");
+        assert_eq!(Window::new(4, 2, 1).spread(0), None);
     }
 
     /// ceil((h + 2p - k) / s) + 1, unless the last window would begin beyond the map.

@@ -12,6 +12,11 @@ use crate::optimizer::Optimizer;
 pub(super) fn step(stages: &[Stage], batch: u64, input: Shape, optimizer: Optimizer) -> Result<Live, Misfit> {
     let shapes = shape::shapes(stages, input)?;
     let storages = plan::storages(stages, batch, input)?;
+    // A loss that stands in the list is computed behind its last stage, as the cross-entropy of the others is.
+    let stages = match stages.split_last() {
+        Some((Stage { op: Op::Loss(_), .. }, computed)) => computed,
+        _ => stages,
+    };
     let mut live = Live::default();
     for (index, stage) in stages.iter().enumerate() {
         let parameters = stage.op.parameters() * F32;

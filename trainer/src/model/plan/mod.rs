@@ -7,9 +7,10 @@
 //!
 //! ```text
 //! stage            allocates                                keeps for backward
-//! conv             its output                               its input
+//! conv, transposed its output                               its input
 //! batch norm       its output, mean and 1/deviation (8 B/C) its input, mean and 1/deviation
-//! relu, tanh       nothing in place, else its output        its output
+//! relu, leaky relu nothing in place, else its output        its output; of the leaky ReLU, not in place, its input
+//! tanh, sigmoid    its output                               its output
 //! relu6            a copy of its input (in place)           the copy: hardtanh's formula names `self`
 //! max pool         its output, int64 indices                its input, the indices
 //! avg pool         its output                               its input
@@ -17,6 +18,7 @@
 //! concat           its output                               nothing: sizes
 //! add              nothing in place, else its output        nothing: a sum needs no operand
 //! dropout          a mask of f32, and, not in place, its output   the mask
+<<<<<<< HEAD
 //! linear           its output                               its input; of a sequence with its places first in memory, a
 //!                                                           copy (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
 //! loss             log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
@@ -25,9 +27,18 @@
 //! `sequence` has the rules of networks over sequences. A storage belongs to the layer that allocated it, so an in-place
 //! ReLU's output is its batch norm's. The images or tokens, and the labels, are the input, not counted here. The loss itself,
 //! 4 bytes, is counted: the trainer holds it to start backward from.
+=======
+//! linear           its output                               its input; of a sequence with its places first in memory a
+//!                                                           copy in the other order (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
+//! ```
+//!
+//! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
+//! labels are the input, not counted here. `sequence` has the rules of networks over sequences, `loss` those of the losses.
+>>>>>>> gan
 mod storage;
 mod workspace;
 
+mod loss;
 mod sequence;
 
 use std::collections::BTreeMap;
@@ -39,8 +50,12 @@ use super::shape::{self, Misfit, Shape};
 pub use super::shape::{F32, I64};
 use super::stage::Stage;
 
+<<<<<<< HEAD
 /// The layer under which the trainer computes the loss.
 pub const LOSS_LAYER: &str = "loss";
+=======
+pub use super::loss::LOSS_LAYER;
+>>>>>>> gan
 
 /// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
 /// `batch` inputs of this shape in fp32.
@@ -54,6 +69,10 @@ pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Sto
     let mut storages = Storages::with_input(input_bytes(batch, input), input);
     for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
         let reads: Vec<Read> = stage.reads.iter().map(|&map| storages.map(map)).collect();
+        if let Op::Loss(loss) = stage.op {
+            loss::keep(&mut storages, loss, reads[0].storage, batch);
+            continue;
+        }
         let storage = left_by(&mut storages, stage, &reads, shape, batch);
         let places_first = match stage.op {
             Op::Sequence(op) => sequence::leaves_places_first(op, shape, batch),
@@ -62,10 +81,10 @@ pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Sto
         };
         storages.add_map(Read { storage, shape, places_first });
     }
-    let logits = shapes.last().map_or(0, |shape| shape.elements());
-    storages.allocate_kept(LOSS_LAYER, batch * logits * F32);
-    storages.allocate_kept(LOSS_LAYER, F32);
-    storages.allocate_kept(LOSS_LAYER, F32);
+    if !matches!(stages.last(), Some(Stage { op: Op::Loss(_), .. })) {
+        let logits = shapes.last().map_or(0, |shape| shape.elements());
+        loss::keep_of_classes(&mut storages, batch * logits);
+    }
     Ok(storages)
 }
 
@@ -96,7 +115,7 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
             storages.allocate_kept(name, batch * reads[0].shape.bytes());
             storages.allocate(name, bytes)
         }
-        Op::Conv(_) | Op::Linear { .. } | Op::AvgPool(_) => {
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::Linear { .. } | Op::AvgPool(_) => {
             storages.keep(input);
             storages.allocate(name, bytes)
         }
@@ -116,7 +135,12 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
             storages.keep(output);
             output
         }
-        Op::Tanh => storages.allocate_kept(name, bytes),
+        // In place the formula names `result`, else `self`: in both cases what lies in the input's storage.
+        Op::LeakyRelu { place, .. } => {
+            storages.keep(input);
+            placed(storages, name, place, input, bytes)
+        }
+        Op::Tanh | Op::Sigmoid => storages.allocate_kept(name, bytes),
         Op::Relu6 => {
             storages.allocate_kept(name, bytes);
             input
@@ -133,7 +157,7 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
         }
         Op::Concat => storages.allocate(name, bytes),
         Op::Add(place) => placed(storages, name, place, input, bytes),
-        Op::Flatten => input,
+        Op::Flatten | Op::Loss(_) => input,
         Op::Sequence(op) => sequence::left_by(storages, op, name, reads, out, batch),
     }
 }

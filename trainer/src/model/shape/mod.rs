@@ -36,6 +36,11 @@ fn left_by(stage: &Stage, reads: &[Shape]) -> Result<Shape, Misfit> {
             takes(conv.from, channels)?;
             Shape::Maps { channels: conv.to, side: positions(stage, conv.window, side)? }
         }
+        (Op::ConvTranspose(conv), Shape::Maps { channels, side }) => {
+            takes(conv.from, channels)?;
+            let spread = conv.window.spread(side).ok_or_else(|| Misfit::Window { stage: name(), side })?;
+            Shape::Maps { channels: conv.to, side: spread }
+        }
         (Op::BatchNorm { channels }, Shape::Maps { .. }) => {
             takes(channels, first.features())?;
             first
@@ -57,7 +62,10 @@ fn left_by(stage: &Stage, reads: &[Shape]) -> Result<Shape, Misfit> {
             meets(|one, other| one == other)?;
             first
         }
-        (Op::Relu(_) | Op::Relu6 | Op::Tanh | Op::Dropout { .. }, _) => first,
+        (
+            Op::Relu(_) | Op::Relu6 | Op::LeakyRelu { .. } | Op::Tanh | Op::Sigmoid | Op::Loss(_) | Op::Dropout { .. },
+            _,
+        ) => first,
         (Op::Sequence(op), _) => sequence::left_by(op, &stage.name, reads)?,
         (_, reach) => return Err(Misfit::Kind { stage: name(), reach }),
     })

@@ -1,6 +1,8 @@
 //! The networks: one file for each family, each a list of stages.
 pub(super) mod alexnet;
+pub mod dcgan;
 pub(super) mod densenet;
+pub mod dqn;
 pub(super) mod inception_v1;
 pub(super) mod lenet;
 pub(super) mod mobilenet_v1;

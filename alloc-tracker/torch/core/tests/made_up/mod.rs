@@ -13,8 +13,8 @@ pub type Scope = [&'static str; 3];
 /// What the tracker knows and was told.
 #[derive(Debug)]
 pub struct State {
-    /// Texts by number, but for the empty one.
-    names: Vec<String>,
+    /// Texts by number, but for the empty one. They stay to the end of the test, as the tracker's do.
+    names: Vec<&'static str>,
     /// The active scope.
     current: Current,
     /// The call that each `enter_op` gave, in order.
@@ -71,8 +71,12 @@ impl MadeUp {
 }
 
 impl State {
+    fn name_text(&self, name: Name) -> &'static str {
+        if name == Name(0) { "" } else { self.names[name.0 as usize - 1] }
+    }
+
     fn text(&self, name: Name) -> String {
-        if name == Name(0) { String::new() } else { self.names[name.0 as usize - 1].clone() }
+        self.name_text(name).to_owned()
     }
 }
 
@@ -83,6 +87,10 @@ impl Hooks for &'static MadeUp {
 
     fn name(&self, text: &str) -> Name {
         MadeUp::name(self, text)
+    }
+
+    fn text(&self, name: Name) -> &'static str {
+        self.state().name_text(name)
     }
 
     fn current(&self) -> Current {
@@ -130,9 +138,9 @@ impl MadeUp {
             return Name(0);
         }
         let mut state = self.state();
-        let known = state.names.iter().position(|known| known == text);
+        let known = state.names.iter().position(|&known| known == text);
         let index = known.unwrap_or_else(|| {
-            state.names.push(text.to_owned());
+            state.names.push(text.to_owned().leak());
             state.names.len() - 1
         });
         Name(index as u32 + 1)

@@ -1,0 +1,48 @@
+//! What a run does over and over, by what its network learns and by the mode.
+use anyhow::{Context, Result};
+
+use super::dcgan::{self, Adversaries, Generation};
+use super::dqn::{Playing, QLearning};
+use super::error::During;
+use super::infer::Inference;
+use super::recording::Recording;
+use super::step::Step;
+use super::train::Training;
+use crate::data::Batches;
+use crate::model::{Network, Objective, dqn};
+use crate::settings::Settings;
+
+/// Makes the networks, their weights drawn from libtorch's generator, and what the mode adds to them.
+pub(super) fn work(settings: &Settings, batches: Option<Batches>, recording: &Recording) -> Result<Box<dyn Step>> {
+    let batches = || batches.context("the checks let a run through that needs data and has none");
+    let labelled = |network: tch::Result<Network>| {
+        let network = network.during("making the network")?;
+        recording.label_variables(network.store());
+        Ok::<Network, anyhow::Error>(network)
+    };
+    let of_stages = |stages| {
+        let network = labelled(Network::init(stages, settings.device.into()))?;
+        Ok::<Network, anyhow::Error>(network.with_in_place(settings.in_place).with_chained(settings.chained))
+    };
+    Ok(match (settings.model.objective(), settings.optimizer) {
+        (Objective::Classes, Some(optimizer)) => {
+            let network = of_stages(settings.model.stages(settings.classes))?;
+            Box::new(Training::new(network, optimizer, batches()?)?)
+        }
+        (Objective::Classes, None) => {
+            Box::new(Inference::new(of_stages(settings.model.stages(settings.classes))?, batches()?))
+        }
+        (Objective::Adversarial, Some(optimizer)) => {
+            let networks = [labelled(dcgan::generator(settings))?, labelled(dcgan::discriminator(settings))?];
+            Box::new(Adversaries::new(networks, optimizer, batches()?, settings)?)
+        }
+        (Objective::Adversarial, None) => Box::new(Generation::new(labelled(dcgan::generator(settings))?, settings)),
+        (Objective::QLearning, Some(optimizer)) => {
+            let networks = [of_stages(dqn::policy())?, of_stages(dqn::target())?];
+            let places =
+                settings.replay.context("the checks let a run through that needs a replay buffer and has none")?;
+            Box::new(QLearning::new(networks, optimizer, places, settings, recording)?)
+        }
+        (Objective::QLearning, None) => Box::new(Playing::new(of_stages(dqn::policy())?, settings)),
+    })
+}
