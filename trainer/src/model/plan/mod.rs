@@ -18,23 +18,12 @@
 //! concat           its output                               nothing: sizes
 //! add              nothing in place, else its output        nothing: a sum needs no operand
 //! dropout          a mask of f32, and, not in place, its output   the mask
-<<<<<<< HEAD
-//! linear           its output                               its input; of a sequence with its places first in memory, a
-//!                                                           copy (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
-//! loss             log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
-//! ```
-//!
-//! `sequence` has the rules of networks over sequences. A storage belongs to the layer that allocated it, so an in-place
-//! ReLU's output is its batch norm's. The images or tokens, and the labels, are the input, not counted here. The loss itself,
-//! 4 bytes, is counted: the trainer holds it to start backward from.
-=======
 //! linear           its output                               its input; of a sequence with its places first in memory a
 //!                                                           copy in the other order (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
 //! ```
 //!
 //! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
 //! labels are the input, not counted here. `sequence` has the rules of networks over sequences, `loss` those of the losses.
->>>>>>> gan
 mod storage;
 mod workspace;
 
@@ -50,12 +39,7 @@ use super::shape::{self, Misfit, Shape};
 pub use super::shape::{F32, I64};
 use super::stage::Stage;
 
-<<<<<<< HEAD
-/// The layer under which the trainer computes the loss.
-pub const LOSS_LAYER: &str = "loss";
-=======
 pub use super::loss::LOSS_LAYER;
->>>>>>> gan
 
 /// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
 /// `batch` inputs of this shape in fp32.
