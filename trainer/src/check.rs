@@ -150,7 +150,7 @@ pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
         None if Path::new(DEFAULT_DATA).is_dir() => Ok(DEFAULT_DATA.into()),
         None => bail!(
             "no data: there is no folder {DEFAULT_DATA} here; run from the repository's root, or give a folder with \
-             the IDX files of Fashion-MNIST or MNIST with --data DIR"
+             images (IDX files, CIFAR, or a folder of images for each class) with --data DIR"
         ),
     }
 }

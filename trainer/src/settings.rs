@@ -47,7 +47,7 @@ pub struct Settings {
     pub threads: u64,
     /// Seed of the weights and of the order of the images.
     pub seed: u64,
-    /// Folder of the IDX files.
+    /// Folder of the images.
     pub data: PathBuf,
     /// Outputs of the last layer.
     pub classes: u64,

@@ -23,7 +23,8 @@ pub struct WorkArgs {
     /// Seed of the weights and of the order of the images.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Folder with the images and labels as IDX files [default: fixtures/fashion-mnist].
+    /// Folder with the images: IDX files, the binary files of CIFAR-10 or CIFAR-100, or a folder of PNG and JPEG images for
+    /// each class [default: fixtures/fashion-mnist].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Number of classes that the last layer tells apart.

@@ -55,16 +55,19 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         let _phase = phase!("data");
         let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
         let data = Dataset::open(&settings.data, split, settings.classes)?;
-        Batches::new(data, settings.batch as usize, settings.image_size as i64, settings.seed)
+        let batches = Batches::new(data, settings.batch as usize, settings.image_size as i64, settings.seed)
             .with_channels(settings.model.input().channels)
-            .on(settings.device.into())
+            .on(settings.device.into());
+        batches.check(settings.steps)?;
+        batches
     };
-    let recording = Recording::start(settings)?;
+    let progress = Progress::lines(settings.json_times || settings.take_turns);
+    progress.line(&format!("data: {}", batches.data().description()));
+    let recording = Recording::start(settings, batches.data())?;
     let mut work = init(settings, &recording)?;
     let results = steps(settings, work.as_mut(), &mut batches, &recording)?;
     let timeline = recording.finish(results.interrupted)?;
 
-    let progress = Progress::lines(settings.json_times || settings.take_turns);
     if let Some(path) = timeline {
         progress.line(&format!("wrote {}", path.display()));
     }

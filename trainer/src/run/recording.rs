@@ -5,6 +5,7 @@ use alloc_tracker::{Session, Times};
 use anyhow::{Context, Result};
 
 use crate::console;
+use crate::data::Dataset;
 use crate::model::Chained;
 use crate::settings::Settings;
 
@@ -13,7 +14,7 @@ pub(super) struct Recording(Option<Session>);
 
 impl Recording {
     /// Starts a session that writes the timeline of `settings`, with the facts about the run; none without a timeline.
-    pub(super) fn start(settings: &Settings) -> Result<Recording> {
+    pub(super) fn start(settings: &Settings, data: &Dataset) -> Result<Recording> {
         let Some(out) = &settings.out else { return Ok(Recording(None)) };
         let stages = settings.model.stages(settings.classes);
         let mut builder = Session::builder()
@@ -28,7 +29,9 @@ impl Recording {
             .fact("classes", settings.classes)
             .fact("device", settings.device.to_string())
             .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>())
-            .fact("data", settings.data.display().to_string());
+            .fact("data", settings.data.display().to_string())
+            .fact("data_format", data.source().as_str())
+            .fact("data_images", data.len() as u64);
         match settings.chained {
             None => {}
             Some(Chained::Whole) => builder = builder.fact("chained", true),
