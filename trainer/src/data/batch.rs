@@ -63,7 +63,7 @@ impl Batches {
     pub fn next_batch(&mut self) -> Result<Batch> {
         let chosen: Vec<usize> = self.order.by_ref().take(self.batch).collect();
         let mut images = self.normalised(&chosen)?;
-        if self.data.is_resized() {
+        if self.data.needs_resizing() {
             images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
         }
         images = images.f_expand([-1, self.channels, -1, -1], false)?;

@@ -74,8 +74,8 @@ impl Dataset {
         }
     }
 
-    /// Whether images have another size than the network takes, and are to be resized.
-    pub(super) fn is_resized(&self) -> bool {
+    /// Whether the images come in the size of [`Dataset::size`] that their files have, and not in the network's.
+    pub(super) fn needs_resizing(&self) -> bool {
         matches!(self.images.pixels, Pixels::InMemory { .. })
     }
 
@@ -95,7 +95,7 @@ impl Dataset {
             }
             Pixels::Files(files) => Cow::Owned(trainer_image_folder::decode(&files[index], side as u32)?),
         };
-        values.extend(self.images.values(&pixels, channels));
+        self.images.append(&pixels, channels, values);
         Ok(())
     }
 

@@ -41,27 +41,32 @@ pub(super) struct Spread {
 const GREY: [f32; 3] = [0.299, 0.587, 0.114];
 
 impl Images {
-    /// The values of one image, `[channel, row, column]`, with mean 0 and deviation 1. A colour image becomes grey for a network
-    /// that takes one channel. A grey one stays grey: whoever needs three channels repeats it.
-    pub fn values<'a>(&'a self, pixels: &'a [u8], channels: usize) -> Box<dyn Iterator<Item = f32> + 'a> {
+    /// Appends to `values` those of one image, [channel, row, column], with mean 0 and deviation 1. A colour image becomes grey
+    /// for a network that takes one channel. A grey one stays grey: whoever needs three channels repeats it.
+    pub fn append(&self, pixels: &[u8], channels: usize, values: &mut Vec<f32>) {
         let area = pixels.len() / self.spread.len();
-        match self.spread {
-            [red, green, blue] if channels == 1 => {
-                let mixed = |values: [f32; 3]| values.iter().zip(GREY).map(|(value, part)| value * part).sum::<f32>();
-                // The three channels of a picture go up and down together, so their deviations add.
-                let deviation = mixed([red, green, blue].map(|spread| spread.deviation));
-                let spread = Spread { mean: mixed([red, green, blue].map(|spread| spread.mean)), deviation };
-                let grey = move |at: usize| mixed([0, 1, 2].map(|channel| f32::from(pixels[channel * area + at])));
-                Box::new((0..area).map(move |at| spread.normalised(grey(at))))
+        match (self.spread, channels) {
+            (&[red, green, blue], 1) => {
+                let spread = Spread {
+                    mean: grey([red, green, blue].map(|spread| spread.mean)),
+                    // The three channels of a picture go up and down together, so their deviations add.
+                    deviation: grey([red, green, blue].map(|spread| spread.deviation)),
+                };
+                let mixed = |at: usize| grey([0, 1, 2].map(|plane| f32::from(pixels[plane * area + at])));
+                values.extend((0..area).map(|at| spread.normalised(mixed(at))));
             }
-            spreads => Box::new(
-                pixels
-                    .chunks_exact(area)
-                    .zip(spreads)
-                    .flat_map(|(channel, spread)| channel.iter().map(|&value| spread.normalised(f32::from(value)))),
-            ),
+            (spreads, _) => {
+                for (spread, plane) in spreads.iter().zip(pixels.chunks_exact(area)) {
+                    values.extend(plane.iter().map(|&value| spread.normalised(f32::from(value))));
+                }
+            }
         }
     }
+}
+
+/// Grey of red, green and blue.
+fn grey(colours: [f32; 3]) -> f32 {
+    colours.iter().zip(GREY).map(|(value, part)| value * part).sum()
 }
 
 impl Spread {
@@ -83,7 +88,9 @@ mod tests {
 
     fn values(spread: &'static [Spread], pixels: &[u8], channels: usize) -> Vec<f32> {
         let images = Images { pixels: Pixels::Files(Vec::new()), labels: Vec::new(), spread };
-        images.values(pixels, channels).collect()
+        let mut values = Vec::new();
+        images.append(pixels, channels, &mut values);
+        values
     }
 
     /// Two pixels: (0, 51, 255) and (255, 51, 0). 51 of 255 is 0.2.
