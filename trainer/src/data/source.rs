@@ -85,7 +85,7 @@ pub(super) fn cifar_title(set: Set) -> &'static str {
 fn looked_for() -> String {
     let [images, _] = IDX_TRAINING;
     let others = Source::ALL[1..].iter().map(|source| source.marks()).collect::<Vec<String>>();
-    format!("neither {images} nor {images}.gz (IDX), no {}", others.join(", no "))
+    format!("neither {images} nor {images}.gz (IDX), nor {}", others.join(", nor "))
 }
 
 #[cfg(test)]
