@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use procfs::{Current, Meminfo};
 
-use crate::cli::{RunArgs, Switch, WorkArgs};
+use crate::cli::{InputArgs, RunArgs, Switch, WorkArgs};
 use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
@@ -14,10 +14,12 @@ use crate::optimizer::Optimizer;
 use crate::settings::{Mode, Settings, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
-const DEFAULT_DATA: &str = "fixtures/fashion-mnist";
+const IMAGES: &str = "fixtures/fashion-mnist";
+/// Texts that every copy of the repository has.
+const TEXTS: &str = "docs";
 /// Upper bounds, so that every product of sizes stays far below 2^63.
-const MOST_IMAGES: u64 = 1_000_000;
-const LARGEST_IMAGE: u64 = 8_192;
+const MOST_INPUTS: u64 = 1_000_000;
+const LARGEST_INPUT: u64 = 8_192;
 const MOST_CLASSES: u64 = 1_000_000;
 const MOST_STEPS: u64 = 1_000_000_000;
 const MOST_THREADS: u64 = 4_096;
@@ -26,7 +28,9 @@ const MOST_THREADS: u64 = 4_096;
 pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracked: bool) -> Result<Settings> {
     let work = &args.work;
     amounts(work)?;
-    sizes(args.model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
+    input(args.model, &work.input)?;
+    let (size, classes) = (work.input.size(args.model), work.input.classes(args.model));
+    sizes(args.model, work.batch, size, classes, mode == Mode::Train)?;
     if let Some(settings) = optimizer {
         self::optimizer(settings)?;
     }
@@ -42,11 +46,11 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         mode,
         batch: work.batch,
         steps: work.steps,
-        image_size: work.image_size,
+        size,
         threads,
         seed: work.seed,
-        data: data_folder(work.data.as_deref())?,
-        classes: work.classes,
+        data: data_folder(args.model, work.data.as_deref())?,
+        classes,
         device: work.device,
         optimizer,
         out: tracked.then_some(out),
@@ -66,25 +70,48 @@ pub fn amounts(work: &WorkArgs) -> Result<()> {
     Ok(())
 }
 
-/// Checks that `model` can take such a batch of such images.
-pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bool) -> Result<()> {
-    ensure!(batch > 0, "--batch 0: a step needs at least one image; give --batch 1 or more");
-    ensure!(batch <= MOST_IMAGES, "--batch {batch}: more than {MOST_IMAGES} images are not supported; give fewer");
+/// Checks that nobody gives a length to images, or a size in pixels to texts.
+pub fn input(model: ModelName, given: &InputArgs) -> Result<()> {
+    match (model.reads_text(), given.image_size, given.length) {
+        (true, Some(side), _) => {
+            bail!(
+                "--image-size {side}: {model} reads texts; leave it out, or give their length in tokens with --length"
+            )
+        }
+        (false, _, Some(length)) => {
+            bail!(
+                "--length {length}: {model} reads images; leave it out, or give their size in pixels with --image-size"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The flag that sets the size of what `model` reads.
+fn size_flag(model: ModelName) -> &'static str {
+    if model.reads_text() { "--length" } else { "--image-size" }
+}
+
+/// Checks that `model` can take such a batch of images of side `size`, or of texts of that length.
+pub fn sizes(model: ModelName, batch: u64, size: u64, classes: u64, training: bool) -> Result<()> {
+    let (flag, one) = (size_flag(model), if model.reads_text() { "text" } else { "image" });
+    ensure!(batch > 0, "--batch 0: a step needs at least one {one}; give --batch 1 or more");
+    ensure!(batch <= MOST_INPUTS, "--batch {batch}: more than {MOST_INPUTS} {one}s are not supported; give fewer");
     ensure!(classes > 0, "--classes 0: the last layer needs an output; give --classes 1 or more");
     ensure!(classes <= MOST_CLASSES, "--classes {classes}: more than {MOST_CLASSES} are not supported; give fewer");
-    ensure!(side <= LARGEST_IMAGE, "--image-size {side}: more than {LARGEST_IMAGE} is not supported; give less");
+    ensure!(size <= LARGEST_INPUT, "{flag} {size}: more than {LARGEST_INPUT} is not supported; give less");
     let stages = model.stages(classes);
-    let Err(misfit) = shape::fits(&stages, model.input_of(side), batch, training) else { return Ok(()) };
-    let smallest = shape::smallest(&stages, model.input().channels, batch, training, LARGEST_IMAGE)
-        .ok_or_else(|| anyhow!("{model}: takes no image at all with --batch {batch}"))?;
+    let Err(misfit) = shape::fits(&stages, model.input_of(size), batch, training) else { return Ok(()) };
+    let smallest = shape::smallest(&stages, model.input(), batch, training, LARGEST_INPUT)
+        .ok_or_else(|| anyhow!("{model}: takes no {one} at all with --batch {batch}"))?;
     match misfit {
-        Misfit::Window { .. } | Misfit::Channels { .. } | Misfit::Meeting { .. } => {
-            bail!("--image-size {side}: {misfit} of {model}; the smallest that works is --image-size {smallest}")
-        }
+        Misfit::Long { most, .. } => bail!("{flag} {size}: {misfit} of {model}; give {flag} {most} or less"),
+        Misfit::Odd { .. } => bail!("{flag} {size}: {misfit} in {model}; give an even {flag}"),
         Misfit::OneValue { .. } => bail!(
-            "--image-size {side} with --batch {batch}: in training of {model}, {misfit}; give --image-size {smallest} \
-             or more, or --batch 2 or more"
+            "{flag} {size} with --batch {batch}: in training of {model}, {misfit}; give {flag} {smallest} or more, or \
+             --batch 2 or more"
         ),
+        _ => bail!("{flag} {size}: {misfit} of {model}; the smallest that works is {flag} {smallest}"),
     }
 }
 
@@ -96,16 +123,15 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
     }
     let Some(there) = machine_bytes() else { return Ok(()) };
     let copies = 1 + optimizer.map_or(0, Optimizer::states);
-    let stages = model.stages(work.classes);
-    let needed =
-        minimum::minimum_bytes(&stages, work.batch, model.input_of(work.image_size), optimizer.is_some(), copies)?;
+    let stages = model.stages(work.input.classes(model));
+    let (flag, size) = (size_flag(model), work.input.size(model));
+    let needed = minimum::minimum_bytes(&stages, work.batch, model.input_of(size), optimizer.is_some(), copies)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
-        "--batch {} with --image-size {}: {model} needs at least {} MB for this, and the machine has {} MB; give a \
-         smaller --batch or --image-size",
+        "--batch {} with {flag} {size}: {model} needs at least {} MB for this, and the machine has {} MB; give a \
+         smaller --batch or {flag}",
         work.batch,
-        work.image_size,
         megabytes(needed),
         megabytes(there)
     );
@@ -143,14 +169,19 @@ pub fn threads(given: Option<u64>) -> Result<u64> {
     }
 }
 
-/// The folder of the data: the one given, or the fixture if the program runs in the repository.
-pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
+/// The folder of the data for `model`: the one given, or one of the repository's if the program runs in its root.
+pub fn data_folder(model: ModelName, given: Option<&Path>) -> Result<PathBuf> {
+    let (folder, what) = if model.reads_text() {
+        (TEXTS, "texts (.txt or .md)")
+    } else {
+        (IMAGES, "images (IDX files, CIFAR, or a folder of images for each class)")
+    };
     match given {
         Some(folder) => Ok(folder.to_owned()),
-        None if Path::new(DEFAULT_DATA).is_dir() => Ok(DEFAULT_DATA.into()),
+        None if Path::new(folder).is_dir() => Ok(folder.into()),
         None => bail!(
-            "no data: there is no folder {DEFAULT_DATA} here; run from the repository's root, or give a folder with \
-             images (IDX files, CIFAR, or a folder of images for each class) with --data DIR"
+            "no data: there is no folder {folder} here; run from the repository's root, or give a folder with {what} \
+             with --data DIR"
         ),
     }
 }
@@ -204,6 +235,32 @@ mod tests {
              per channel (one image, a map of 1x1) and cannot normalise it; give --image-size 33 or more, or --batch \
              2 or more"
         );
+    }
+
+    #[test]
+    fn texts_have_a_length_and_images_a_size() {
+        let given = InputArgs { image_size: Some(64), ..InputArgs::default() };
+        assert!(input(ModelName::ResNet18, &given).is_ok());
+        let refusal = input(ModelName::Lstm, &given).expect_err("pixels of a text").to_string();
+        assert!(refusal.starts_with("--image-size 64: lstm reads texts; leave it out"), "{refusal}");
+        let given = InputArgs { length: Some(64), ..InputArgs::default() };
+        assert!(input(ModelName::Lstm, &given).is_ok());
+        let refusal = input(ModelName::ResNet18, &given).expect_err("tokens of an image").to_string();
+        assert!(refusal.starts_with("--length 64: resnet18 reads images; leave it out"), "{refusal}");
+    }
+
+    #[test]
+    fn lengths_that_do_not_fit() {
+        assert_eq!(says(ModelName::BertTiny, 1, 512, true), "");
+        let long = says(ModelName::BertTiny, 1, 513, true);
+        assert!(long.starts_with("--length 513: `bert.embeddings.position_embeddings` knows 512 places"), "{long}");
+        assert!(long.ends_with("give --length 512 or less"), "{long}");
+        assert!(says(ModelName::Seq2Seq, 1, 7, true).ends_with("is odd in seq2seq; give an even --length"));
+        assert!(
+            says(ModelName::Lstm, 1, 0, true)
+                .ends_with("reached by nothing of lstm; the smallest that works is --length 1")
+        );
+        assert!(says(ModelName::CharCnn, 1, 100, true).ends_with("the smallest that works is --length 1014"));
     }
 
     #[test]

@@ -1,137 +1,21 @@
-//! Tensors for one step: images normalised, resized, with the channels that the network takes; labels beside them.
-use std::io;
+//! The tensors of one step.
+use tch::{Device, Result, Tensor};
 
-use tch::{Device, Result, TchError, Tensor};
-
-use super::dataset::Dataset;
-use super::error::DataError;
-use super::order::Order;
-
-/// The images and labels of one step.
+/// The inputs and labels of one step.
 #[derive(Debug)]
 pub struct Batch {
-    /// `[N, C, S, S]`, fp32.
-    pub images: Tensor,
-    /// `[N]`, i64.
+    /// Images `[N, C, S, S]`, fp32, or tokens `[N, L]`, i64.
+    pub inputs: Tensor,
+    /// `[N]`, or `[N, places]` where each of the last places has a label; i64.
     pub labels: Tensor,
 }
 
-/// An endless sequence of batches in a seeded order. A batch larger than the data repeats images.
-#[derive(Debug)]
-pub struct Batches {
-    data: Dataset,
-    order: Order,
-    batch: usize,
-    side: i64,
-    channels: i64,
-    seed: u64,
-    device: Device,
-}
-
-impl Batches {
-    /// Batches of `batch` images of 3 x `side` x `side`; see [`Batches::with_channels`].
-    pub fn new(data: Dataset, batch: usize, side: i64, seed: u64) -> Batches {
-        let order = Order::new(data.len(), seed);
-        Batches { data, order, batch, side, channels: 3, seed, device: Device::Cpu }
-    }
-
-    /// The same with so many channels.
-    pub fn with_channels(self, channels: u64) -> Batches {
-        Batches { channels: channels as i64, ..self }
-    }
-
-    /// The same, handed out on `device`; they are made on the CPU.
-    pub fn on(self, device: Device) -> Batches {
-        Batches { device, ..self }
-    }
-
-    /// The images that the batches are from.
-    pub fn data(&self) -> &Dataset {
-        &self.data
-    }
-
-    /// Checks the files of the images that so many batches are made of, where each image has a file.
-    pub fn check(&self, batches: u64) -> std::result::Result<(), DataError> {
-        // More than all of them are not needed.
-        let count = (batches as usize).saturating_mul(self.batch).min(self.data.len());
-        self.data.check(Order::new(self.data.len(), self.seed).take(count))
-    }
-
-    /// Makes the next batch. Images are resized bilinearly (pixel centres aligned, as PyTorch's `interpolate` does by
-    /// default) unless they were decoded in the right size, and grey ones are repeated into as many channels as the network
-    /// takes; each step of that drops the one before.
-    pub fn next_batch(&mut self) -> Result<Batch> {
-        let chosen: Vec<usize> = self.order.by_ref().take(self.batch).collect();
-        let mut images = self.normalised(&chosen)?;
-        if self.data.needs_resizing() {
-            images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
+impl Batch {
+    /// The same on `device`.
+    pub(super) fn on(self, device: Device) -> Result<Batch> {
+        if device == Device::Cpu {
+            return Ok(self);
         }
-        images = images.f_expand([-1, self.channels, -1, -1], false)?;
-        images = images.f_contiguous()?;
-        let labels: Vec<i64> = chosen.iter().map(|&index| i64::from(self.data.label(index))).collect();
-        let labels = Tensor::f_from_slice(&labels)?;
-        Ok(Batch { images: self.moved(images)?, labels: self.moved(labels)? })
-    }
-
-    /// The chosen images in the size that the data has them in, [N, channels, height, width], with mean 0 and deviation 1.
-    fn normalised(&self, chosen: &[usize]) -> Result<Tensor> {
-        let mut values = Vec::new();
-        for &index in chosen {
-            let appended = self.data.append(index, self.side as usize, self.channels as usize, &mut values);
-            // The one error of tch's that is not libtorch's.
-            appended.map_err(|error| TchError::Io(io::Error::other(error)))?;
-        }
-        let (height, width) = self.data.size(self.side as usize);
-        Tensor::f_from_slice(&values)?.f_view([chosen.len() as i64, -1, height as i64, width as i64])
-    }
-
-    fn moved(&self, tensor: Tensor) -> Result<Tensor> {
-        if self.device == Device::Cpu { Ok(tensor) } else { tensor.f_to_device(self.device) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::split::Split;
-    use tch::Kind;
-    use trainer_idx::Idx;
-
-    /// Four images of 2 x 2, all pixels of image n being 60 n, with label n.
-    fn flat_images() -> Dataset {
-        let folder = tempfile::tempdir().expect("a folder");
-        let images = Idx { dims: vec![4, 2, 2], bytes: (0..4).flat_map(|n| [60 * n; 4]).collect() };
-        let labels = Idx { dims: vec![4], bytes: vec![0, 1, 2, 3] };
-        std::fs::write(folder.path().join("train-images-idx3-ubyte"), images.encode()).expect("written");
-        std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels.encode()).expect("written");
-        Dataset::open(folder.path(), Split::Train, 10).expect("whole")
-    }
-
-    #[test]
-    fn shapes_kinds_and_values() {
-        let batch = Batches::new(flat_images(), 4, 5, 1).next_batch().expect("made");
-        assert_eq!((batch.images.size(), batch.images.kind()), (vec![4, 3, 5, 5], Kind::Float));
-        assert!(batch.images.is_contiguous(), "a storage of its own for all three channels");
-        assert_eq!((batch.labels.size(), batch.labels.kind()), (vec![4], Kind::Int64));
-        for place in 0..4 {
-            let label = batch.labels.int64_value(&[place]);
-            let expected = (60.0 * label as f32 / 255.0 - 0.2860) / 0.3530;
-            for (channel, y, x) in [(0, 0, 0), (1, 2, 3), (2, 4, 4)] {
-                let value = batch.images.double_value(&[place, channel, y, x]) as f32;
-                assert!((value - expected).abs() < 1e-5, "a flat image stays flat: {value} {expected}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_seed_decides_the_batch() {
-        let labels = |seed| Batches::new(flat_images(), 3, 4, seed).next_batch().expect("made").labels;
-        assert_eq!(labels(1), labels(1));
-    }
-
-    #[test]
-    fn more_than_there_is_repeats() {
-        let batch = Batches::new(flat_images(), 9, 4, 1).next_batch().expect("made");
-        assert_eq!(batch.labels.size(), [9]);
+        Ok(Batch { inputs: self.inputs.f_to_device(device)?, labels: self.labels.f_to_device(device)? })
     }
 }

@@ -1,7 +1,8 @@
 //! From files on disk to batches of tensors.
 //!
-//! `source` tells which kind of data set a folder holds, and `idx`, `cifar` and `image_folder` read one kind each. `dataset` is
-//! the images of any of them, `order` says which come next, `batch` makes tensors of them.
+//! Images: `source` tells which kind of data set a folder holds, and `idx`, `cifar` and `image_folder` read one kind each;
+//! `dataset` is the images of any of them, `image_batches` makes tensors of them. Texts: see `text`. `order` says which come
+//! next.
 mod error;
 mod images;
 mod split;
@@ -18,6 +19,13 @@ mod order;
 
 mod batch;
 
-pub use self::batch::Batches;
+mod image_batches;
+mod text;
+
+mod batches;
+
+pub use self::batches::Batches;
 pub use self::dataset::Dataset;
+pub use self::image_batches::ImageBatches;
 pub use self::split::Split;
+pub use self::text::{Corpus, Passages, TextBatches, TextLabels, TextTokens, Texts};

@@ -14,7 +14,7 @@ pub(super) struct Recording(Option<Session>);
 
 impl Recording {
     /// Starts a session that writes the timeline of `settings`, with the facts about the run; none without a timeline.
-    pub(super) fn start(settings: &Settings, data: &Dataset) -> Result<Recording> {
+    pub(super) fn start(settings: &Settings, images: Option<&Dataset>) -> Result<Recording> {
         let Some(out) = &settings.out else { return Ok(Recording(None)) };
         let stages = settings.model.stages(settings.classes);
         let mut builder = Session::builder()
@@ -22,16 +22,17 @@ impl Recording {
             .fact("model", settings.model.as_str())
             .fact("mode", settings.mode.as_str())
             .fact("batch", settings.batch)
-            .fact("image_size", settings.image_size)
+            .fact(if settings.model.reads_text() { "length" } else { "image_size" }, settings.size)
             .fact("steps", settings.steps)
             .fact("threads", settings.threads)
             .fact("seed", settings.seed)
             .fact("classes", settings.classes)
             .fact("device", settings.device.to_string())
             .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>())
-            .fact("data", settings.data.display().to_string())
-            .fact("data_format", data.source().as_str())
-            .fact("data_images", data.len() as u64);
+            .fact("data", settings.data.display().to_string());
+        if let Some(images) = images {
+            builder = builder.fact("data_format", images.source().as_str()).fact("data_images", images.len() as u64);
+        }
         match settings.chained {
             None => {}
             Some(Chained::Whole) => builder = builder.fact("chained", true),

@@ -1,0 +1,37 @@
+//! Batches of either kind of data.
+use tch::Result;
+
+use super::batch::Batch;
+use super::dataset::Dataset;
+use super::image_batches::ImageBatches;
+use super::text::TextBatches;
+
+/// An endless sequence of batches.
+#[derive(Debug)]
+pub enum Batches {
+    /// Of images.
+    Images(ImageBatches),
+    /// Of passages of texts.
+    Texts(TextBatches),
+}
+
+impl Batches {
+    /// The images that the batches are from; none if they are of texts.
+    pub fn images(&self) -> Option<&Dataset> {
+        match self {
+            Batches::Images(images) => Some(images.data()),
+            Batches::Texts(_) => None,
+        }
+    }
+
+    /// Makes the next batch.
+    ///
+    /// # Errors
+    /// When libtorch fails.
+    pub fn next_batch(&mut self) -> Result<Batch> {
+        match self {
+            Batches::Images(images) => images.next_batch(),
+            Batches::Texts(texts) => texts.next_batch(),
+        }
+    }
+}
