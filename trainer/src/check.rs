@@ -204,7 +204,7 @@ pub fn data_folder(model: ModelName, given: Option<&Path>) -> Result<PathBuf> {
     let (folder, what) = if model.reads_text() {
         (TEXTS, "texts (.txt or .md)")
     } else {
-        (IMAGES, "the IDX files of Fashion-MNIST or MNIST")
+        (IMAGES, "images (IDX files, CIFAR, or a folder of images for each class)")
     };
     match given {
         Some(folder) => Ok(folder.to_owned()),

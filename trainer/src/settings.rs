@@ -47,7 +47,7 @@ pub struct Settings {
     pub threads: u64,
     /// Seed of the weights and of the order of the data.
     pub seed: u64,
-    /// Folder of the IDX files, or of the texts; none for a run that needs no data.
+    /// Folder of the images, or of the texts; none for a run that needs no data.
     pub data: Option<PathBuf>,
     /// Moves that the replay buffer has room for; none for a run that has no such buffer.
     pub replay: Option<u64>,

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Ran, small_data, trainer};
+use common::{Ran, refused, small_data, trainer};
 
 /// `trainer train --model resnet18 --data DATA --out OUT` and `more`.
 fn train(data: &Path, out: &Path, more: &[&str]) -> Ran {
@@ -18,17 +18,6 @@ fn train(data: &Path, out: &Path, more: &[&str]) -> Ran {
         }
     }
     trainer(&args)
-}
-
-#[track_caller]
-fn refused(ran: &Ran, says: &[&str]) {
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
-    for part in says {
-        assert!(ran.stderr.contains(part), "{part:?} is missing in: {}", ran.stderr);
-    }
-    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
 }
 
 #[test]

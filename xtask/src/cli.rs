@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, suite};
+use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, suite};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -33,6 +33,8 @@ enum Command {
     CgroupV2(cgroup_v2::CgroupV2Args),
     /// Get a full data set and check it
     Data(data::DataArgs),
+    /// Ask another project's program what our tests ask ours, and write its answers as a fixture
+    Oracle(oracle::OracleArgs),
 }
 
 /// Does what was typed.
@@ -47,6 +49,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
         Command::CgroupV2(args) => cgroup_v2::run(&workspace, &args),
         Command::Foreign => foreign::fetch(&workspace).map(|()| Outcome::Fine),
         Command::Data(args) => data::run(&workspace, args).map(|()| Outcome::Fine),
+        Command::Oracle(args) => oracle::run(&workspace, args).map(|()| Outcome::Fine),
     }
 }
 

@@ -8,7 +8,7 @@
 //! workspace, child                     the checkout and its cargo; other programs
 //! programs                             what cargo has built
 //! libtorch, debian                     what is fetched: libtorch, packages of Debian
-//! foreign, data                        what the tests and the trainer get from packages
+//! foreign, data, oracle                what the tests and the trainer get from packages
 //! callgrind, trainer_compare           runs of the programs that were built
 //! demo, gate, suite, bench, cgroup_v2  the commands that build and run
 //! cli                                  what can be typed
@@ -34,6 +34,7 @@ mod libtorch;
 
 mod data;
 mod foreign;
+mod oracle;
 
 mod callgrind;
 mod trainer_compare;

@@ -30,6 +30,14 @@ pub enum IdxError {
         /// Unpacked bytes that are there.
         got: u64,
     },
+    /// All elements are there, but the gzip stream ends before the checksum that follows them.
+    #[error(
+        "truncated: the gzip stream breaks off behind the last of {expected} bytes (unpacked), before its checksum ends"
+    )]
+    NoChecksum {
+        /// Unpacked bytes that the header promises, those of the header among them.
+        expected: u64,
+    },
     /// The file goes on after its last element.
     #[error("longer than the {expected} bytes (unpacked) that its header promises")]
     TooLong {

@@ -28,7 +28,7 @@ impl Idx {
     /// # Errors
     /// When `from` fails, is not IDX, has another number of dimensions, or is not as long as its header says.
     pub fn decode(mut from: impl Read, dimensions: u8) -> Result<Idx, IdxError> {
-        let magic = read_up_to(&mut from, 4)?;
+        let (magic, _) = read_up_to(&mut from, 4)?;
         let Some(found) = magic.strip_prefix(&MAGIC).and_then(|rest| rest.first().copied()) else {
             return Err(IdxError::NotIdx { found: magic });
         };
@@ -37,7 +37,7 @@ impl Idx {
         }
         let sizes = 4 * u64::from(dimensions);
         let header = 4 + sizes;
-        let raw = read_up_to(&mut from, sizes)?;
+        let (raw, _) = read_up_to(&mut from, sizes)?;
         if (raw.len() as u64) < sizes {
             return Err(IdxError::Truncated { expected: header, got: 4 + raw.len() as u64 });
         }
@@ -48,21 +48,23 @@ impl Idx {
         // Three sizes of 32 bits can exceed 64 bits; no file is that long, so it is truncated all the same.
         let elements = dims.iter().fold(1u64, |product, &size| product.saturating_mul(u64::from(size)));
         let expected = header.saturating_add(elements);
-        let bytes = read_up_to(&mut from, elements.saturating_add(1))?;
+        let (bytes, broke_off) = read_up_to(&mut from, elements.saturating_add(1))?;
         match bytes.len() as u64 {
             got if got < elements => Err(IdxError::Truncated { expected, got: header + got }),
             got if got > elements => Err(IdxError::TooLong { expected }),
+            _ if broke_off => Err(IdxError::NoChecksum { expected }),
             _ => Ok(Idx { dims, bytes }),
         }
     }
 }
 
-/// At most `limit` bytes; fewer when the input ends earlier. A gzip stream that breaks off counts as an end, too.
-fn read_up_to(from: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
+/// At most `limit` bytes; fewer when the input ends earlier. A gzip stream that breaks off counts as an end, too: the second
+/// value says whether it did.
+fn read_up_to(from: &mut impl Read, limit: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     match from.by_ref().take(limit).read_to_end(&mut bytes) {
-        Ok(_) => Ok(bytes),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(bytes),
+        Ok(_) => Ok((bytes, false)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok((bytes, true)),
         Err(error) => Err(error),
     }
 }
@@ -123,6 +125,17 @@ mod tests {
         let packed = gzip(&file);
         let error = reading(&packed[..packed.len() / 2], 1).expect_err("half of it is missing");
         assert!(error.starts_with("truncated: expected 16392 bytes, got "), "{error}");
+    }
+
+    /// Every cut of a small file, plain or gzipped: in its last bytes a gzip stream has a checksum and a length.
+    #[test]
+    fn every_truncation_is_refused() {
+        for whole in [two_images(), gzip(&two_images())] {
+            assert!(reading(&whole, 3).is_ok());
+            for kept in 0..whole.len() {
+                assert!(reading(&whole[..kept], 3).is_err(), "{kept} of {} bytes", whole.len());
+            }
+        }
     }
 
     #[test]

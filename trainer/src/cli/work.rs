@@ -24,8 +24,8 @@ pub struct WorkArgs {
     /// Seed of the weights and of the order of the data.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Folder with images and labels as IDX files, or with texts, .txt or .md [default: fixtures/fashion-mnist for images,
-    /// docs for texts].
+    /// Folder with images (IDX files, the binary files of CIFAR-10 or CIFAR-100, or a folder of PNG and JPEG images for each
+    /// class) or with texts, .txt or .md [default: fixtures/fashion-mnist for images, docs for texts].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Where the network runs: cpu, or cuda:0 for the first GPU.

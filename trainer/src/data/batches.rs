@@ -2,6 +2,7 @@
 use tch::Result;
 
 use super::batch::Batch;
+use super::dataset::Dataset;
 use super::image_batches::ImageBatches;
 use super::text::TextBatches;
 
@@ -15,6 +16,14 @@ pub enum Batches {
 }
 
 impl Batches {
+    /// The images that the batches are from; none if they are of texts.
+    pub fn images(&self) -> Option<&Dataset> {
+        match self {
+            Batches::Images(images) => Some(images.data()),
+            Batches::Texts(_) => None,
+        }
+    }
+
     /// Makes the next batch.
     ///
     /// # Errors

@@ -1,90 +1,124 @@
-//! Images and their labels, whole in memory: one byte a pixel.
+//! Images and their labels, from whichever kind of data set a folder holds.
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use trainer_idx::Idx;
-
 use super::error::DataError;
+use super::images::{BETWEEN_MINUS_ONE_AND_ONE, Images, Pixels};
+use super::source::{Source, cifar_title};
+use super::split::Split;
+use super::{cifar, idx, image_folder};
 
-/// The part of a data set that is kept for training, or for testing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// `train-*`.
-    Train,
-    /// `t10k-*` where the folder has them, `train-*` otherwise.
-    Test,
-}
-
-/// Grey images of one size, and a label for each.
+/// Images, and a label for each.
 #[derive(Debug)]
 pub struct Dataset {
-    /// [count, height, width], one byte a pixel.
-    pixels: Vec<u8>,
-    labels: Vec<u8>,
-    /// In pixels.
-    pub height: usize,
-    /// In pixels.
-    pub width: usize,
+    folder: PathBuf,
+    source: Source,
+    images: Images,
 }
 
 impl Dataset {
     /// Reads `split` from `folder`. All labels must be below `classes`.
     pub fn open(folder: &Path, split: Split, classes: u64) -> Result<Dataset, DataError> {
-        if !folder.is_dir() {
-            return Err(DataError::NoFolder(folder.to_owned()));
-        }
-        let has_test = locate(folder, "t10k-images-idx3-ubyte").is_ok();
-        let (images, labels) = match split {
-            Split::Test if has_test => ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
-            Split::Test | Split::Train => ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+        let source = Source::of(folder)?;
+        let images = match source {
+            Source::Idx => idx::open(folder, split, classes)?,
+            Source::Cifar(set) => cifar::open(set, folder, split, classes)?,
+            Source::ImageFolder => image_folder::open(folder, classes)?,
         };
-        let (images, labels) = (locate(folder, images)?, locate(folder, labels)?);
-        let (image_file, label_file) = (read(&images, 3)?, read(&labels, 1)?);
-        let (image_count, label_count) = (u64::from(image_file.dims[0]), u64::from(label_file.dims[0]));
-        if image_count != label_count {
-            return Err(DataError::CountMismatch { images, image_count, labels, label_count });
-        }
-        let largest = label_file.bytes.iter().copied().max().unwrap_or(0);
-        if u64::from(largest) >= classes {
-            return Err(DataError::LabelTooLarge { path: labels, label: largest, classes });
-        }
-        let (height, width) = (image_file.dims[1] as usize, image_file.dims[2] as usize);
-        Ok(Dataset { pixels: image_file.bytes, labels: label_file.bytes, height, width })
+        Ok(Dataset { folder: folder.to_owned(), source, images })
+    }
+
+    /// The same with black as -1 and white as 1, and not with mean 0 and deviation 1.
+    pub fn between_minus_one_and_one(mut self) -> Dataset {
+        self.images.spread = &BETWEEN_MINUS_ONE_AND_ONE[..self.channels()];
+        self
+    }
+
+    /// What kind of data set the images are from.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Which data this is, in one line: `FOLDER: CIFAR-10, 10000 images of 3x32x32`.
+    pub fn description(&self) -> String {
+        let title = match self.source {
+            Source::Idx => "IDX",
+            Source::Cifar(set) => cifar_title(set),
+            Source::ImageFolder => "a folder for each class",
+        };
+        let size = match &self.images.pixels {
+            Pixels::InMemory { height, width, .. } => format!(" of {}x{height}x{width}", self.channels()),
+            Pixels::Files(_) => {
+                format!(" of {} classes", self.images.labels.iter().collect::<BTreeSet<_>>().len())
+            }
+        };
+        format!("{}: {title}, {} images{size}", self.folder.display(), self.len())
     }
 
     /// Number of images; at least one.
     pub fn len(&self) -> usize {
-        self.labels.len()
+        self.images.labels.len()
     }
 
-    /// The pixels of image `index`, row by row.
-    pub fn image(&self, index: usize) -> &[u8] {
-        let size = self.height * self.width;
-        &self.pixels[index * size..][..size]
+    /// 1 if the images are grey, 3 if they have colours.
+    pub fn channels(&self) -> usize {
+        self.images.spread.len()
     }
 
-    /// Its label.
-    pub fn label(&self, index: usize) -> u8 {
-        self.labels[index]
+    /// The label of image `index`.
+    pub fn label(&self, index: usize) -> u32 {
+        self.images.labels[index]
     }
-}
 
-/// Reads an IDX file of so many dimensions.
-fn read(path: &Path, dimensions: u8) -> Result<Idx, DataError> {
-    trainer_idx::read(path, dimensions).map_err(|error| DataError::BadFile { path: path.to_owned(), error })
-}
+    /// Height and width of the images for a network that takes `side` x `side`: what is in memory has the size that its files
+    /// have, what is decoded when it is needed gets the network's.
+    pub(super) fn size(&self, side: usize) -> (usize, usize) {
+        match self.images.pixels {
+            Pixels::InMemory { height, width, .. } => (height, width),
+            Pixels::Files(_) => (side, side),
+        }
+    }
 
-/// The file `name` in `folder`, gzipped or plain.
-fn locate(folder: &Path, name: &'static str) -> Result<PathBuf, DataError> {
-    let candidates = [folder.join(format!("{name}.gz")), folder.join(name)];
-    candidates
-        .into_iter()
-        .find(|path| path.exists())
-        .ok_or_else(|| DataError::Missing { folder: folder.to_owned(), name })
+    /// Whether the images come in the size of [`Dataset::size`] that their files have, and not in the network's.
+    pub(super) fn needs_resizing(&self) -> bool {
+        matches!(self.images.pixels, Pixels::InMemory { .. })
+    }
+
+    /// Appends to `values` those of image `index`, [channel, row, column] in the size of [`Dataset::size`], with mean 0 and
+    /// deviation 1. There is one channel if the images are grey or `channels` is 1, and three otherwise.
+    pub(super) fn append(
+        &self,
+        index: usize,
+        side: usize,
+        channels: usize,
+        values: &mut Vec<f32>,
+    ) -> Result<(), DataError> {
+        let pixels = match &self.images.pixels {
+            Pixels::InMemory { bytes, height, width } => {
+                let size = self.channels() * height * width;
+                Cow::Borrowed(&bytes[index * size..][..size])
+            }
+            Pixels::Files(files) => Cow::Owned(trainer_image_folder::decode(&files[index], side as u32)?),
+        };
+        self.images.append(&pixels, channels, values);
+        Ok(())
+    }
+
+    /// Checks that the files of these images, where each has a file, are there and whole. Nothing is decoded.
+    pub(super) fn check(&self, indices: impl Iterator<Item = usize>) -> Result<(), DataError> {
+        let Pixels::Files(files) = &self.images.pixels else { return Ok(()) };
+        for index in indices.collect::<BTreeSet<usize>>() {
+            trainer_image_folder::check(&files[index])?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trainer_idx::Idx;
 
     /// A folder with `images` images of 1 x 2 pixels and the given labels.
     fn folder(images: u8, labels: &[u8]) -> tempfile::TempDir {
@@ -101,8 +135,12 @@ mod tests {
     fn images_and_labels_keep_together() {
         let folder = folder(3, &[5, 6, 7]);
         let data = Dataset::open(folder.path(), Split::Train, 10).expect("whole");
-        assert_eq!((data.len(), data.height, data.width), (3, 1, 2));
-        assert_eq!((data.image(2), data.label(2)), (&[2, 102][..], 7));
+        assert_eq!((data.len(), data.size(64), data.label(2)), (3, (1, 2), 7));
+        let mut values = Vec::new();
+        data.append(2, 64, 3, &mut values).expect("in memory");
+        let back = values.iter().map(|value| ((value * 0.3530 + 0.2860) * 255.0).round() as u8);
+        assert_eq!(back.collect::<Vec<u8>>(), [2, 102]);
+        assert!(data.description().ends_with(": IDX, 3 images of 1x1x2"), "{}", data.description());
     }
 
     #[test]
@@ -118,19 +156,20 @@ mod tests {
         assert!(error.contains("holds 3 images") && error.contains("holds 2 labels"), "{error}");
     }
 
+    /// The first of the largest is told: the label file's header is 8 bytes.
     #[test]
     fn labels_must_have_an_output() {
-        let folder = folder(2, &[9, 3]);
+        let folder = folder(3, &[3, 9, 9]);
         let error = Dataset::open(folder.path(), Split::Train, 5).expect_err("9 is not below 5").to_string();
-        assert!(error.contains("label 9 found") && error.ends_with("give --classes 10 or more"), "{error}");
+        assert!(error.contains("byte 9 (unpacked): label 9 found"), "{error}");
+        assert!(error.ends_with("give --classes 10 or more"), "{error}");
     }
 
     #[test]
-    fn a_folder_that_is_not_there_or_empty() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let error = Dataset::open(&folder.path().join("none"), Split::Train, 10).expect_err("not there");
-        assert!(matches!(error, DataError::NoFolder(_)), "{error}");
-        let error = Dataset::open(folder.path(), Split::Train, 10).expect_err("no files");
+    fn a_folder_with_labels_alone() {
+        let folder = folder(1, &[0]);
+        std::fs::remove_file(folder.path().join("train-images-idx3-ubyte")).expect("removed");
+        let error = Dataset::open(folder.path(), Split::Train, 10).expect_err("no images");
         assert!(matches!(error, DataError::Missing { name: "train-images-idx3-ubyte", .. }), "{error}");
     }
 }

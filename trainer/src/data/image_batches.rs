@@ -1,13 +1,12 @@
-//! Tensors for one step: images resized, made three channels, normalised; labels beside them.
-use tch::{Device, Result, Tensor};
+//! Tensors for one step: images normalised, resized, with the channels that the network takes; labels beside them.
+use std::io;
+
+use tch::{Device, Result, TchError, Tensor};
 
 use super::batch::Batch;
 use super::dataset::Dataset;
+use super::error::DataError;
 use super::order::Order;
-
-/// Mean and standard deviation of Fashion-MNIST's training pixels, as shares of 255.
-const MEAN: f32 = 0.2860;
-const DEVIATION: f32 = 0.3530;
 
 /// An endless sequence of batches in a seeded order. A batch larger than the data repeats images.
 #[derive(Debug)]
@@ -17,16 +16,15 @@ pub struct ImageBatches {
     batch: usize,
     side: i64,
     channels: i64,
+    seed: u64,
     device: Device,
-    /// What becomes 0, and by how much a pixel has to differ from that to become 1; as shares of 255.
-    zero_and_one: (f32, f32),
 }
 
 impl ImageBatches {
-    /// ImageBatches of `batch` images of 3 x `side` x `side`; see [`ImageBatches::with_channels`].
+    /// Batches of `batch` images of 3 x `side` x `side`; see [`ImageBatches::with_channels`].
     pub fn new(data: Dataset, batch: usize, side: i64, seed: u64) -> ImageBatches {
         let order = Order::new(data.len(), seed);
-        ImageBatches { data, order, batch, side, channels: 3, device: Device::Cpu, zero_and_one: (MEAN, DEVIATION) }
+        ImageBatches { data, order, batch, side, channels: 3, seed, device: Device::Cpu }
     }
 
     /// The same with so many channels.
@@ -34,45 +32,56 @@ impl ImageBatches {
         ImageBatches { channels: channels as i64, ..self }
     }
 
-    /// The same, black being -1 and white 1, and not with mean 0 and deviation 1.
-    pub fn between_minus_one_and_one(self) -> ImageBatches {
-        ImageBatches { zero_and_one: (0.5, 0.5), ..self }
-    }
-
     /// The same, handed out on `device`; they are made on the CPU.
     pub fn on(self, device: Device) -> ImageBatches {
         ImageBatches { device, ..self }
     }
 
-    /// Makes the next batch. Grey images are resized bilinearly (pixel centres aligned, as PyTorch's `interpolate`
-    /// does by default) and repeated into as many channels as the network takes; each step of that drops the one before.
+    /// The images that the batches are from.
+    pub fn data(&self) -> &Dataset {
+        &self.data
+    }
+
+    /// Checks the files of the images that so many batches are made of, where each image has a file.
+    pub fn check(&self, batches: u64) -> std::result::Result<(), DataError> {
+        // More than all of them are not needed.
+        let count = (batches as usize).saturating_mul(self.batch).min(self.data.len());
+        self.data.check(Order::new(self.data.len(), self.seed).take(count))
+    }
+
+    /// Makes the next batch. Images are resized bilinearly (pixel centres aligned, as PyTorch's `interpolate` does by
+    /// default) unless they were decoded in the right size, and grey ones are repeated into as many channels as the network
+    /// takes; each step of that drops the one before.
     pub fn next_batch(&mut self) -> Result<Batch> {
         let chosen: Vec<usize> = self.order.by_ref().take(self.batch).collect();
-        let mut images = normalised(&self.data, &chosen, self.zero_and_one)?;
-        images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
+        let mut images = self.normalised(&chosen)?;
+        if self.data.needs_resizing() {
+            images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
+        }
         images = images.f_expand([-1, self.channels, -1, -1], false)?;
         images = images.f_contiguous()?;
         let labels: Vec<i64> = chosen.iter().map(|&index| i64::from(self.data.label(index))).collect();
         let labels = Tensor::f_from_slice(&labels)?;
         Batch { inputs: images, labels }.on(self.device)
     }
-}
 
-/// The chosen images as they are in the data, [N, 1, height, width], moved and stretched.
-fn normalised(data: &Dataset, chosen: &[usize], (zero, one): (f32, f32)) -> Result<Tensor> {
-    let pixels: Vec<f32> = chosen
-        .iter()
-        .flat_map(|&index| data.image(index))
-        .map(|&pixel| (f32::from(pixel) / 255.0 - zero) / one)
-        .collect();
-    let flat = Tensor::f_from_slice(&pixels)?;
-    flat.f_view([chosen.len() as i64, 1, data.height as i64, data.width as i64])
+    /// The chosen images in the size that the data has them in, [N, channels, height, width], with mean 0 and deviation 1.
+    fn normalised(&self, chosen: &[usize]) -> Result<Tensor> {
+        let mut values = Vec::new();
+        for &index in chosen {
+            let appended = self.data.append(index, self.side as usize, self.channels as usize, &mut values);
+            // The one error of tch's that is not libtorch's.
+            appended.map_err(|error| TchError::Io(io::Error::other(error)))?;
+        }
+        let (height, width) = self.data.size(self.side as usize);
+        Tensor::f_from_slice(&values)?.f_view([chosen.len() as i64, -1, height as i64, width as i64])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::dataset::Split;
+    use crate::data::split::Split;
     use tch::Kind;
     use trainer_idx::Idx;
 
@@ -94,7 +103,7 @@ mod tests {
         assert_eq!((batch.labels.size(), batch.labels.kind()), (vec![4], Kind::Int64));
         for place in 0..4 {
             let label = batch.labels.int64_value(&[place]);
-            let expected = (60.0 * label as f32 / 255.0 - MEAN) / DEVIATION;
+            let expected = (60.0 * label as f32 / 255.0 - 0.2860) / 0.3530;
             for (channel, y, x) in [(0, 0, 0), (1, 2, 3), (2, 4, 4)] {
                 let value = batch.inputs.double_value(&[place, channel, y, x]) as f32;
                 assert!((value - expected).abs() < 1e-5, "a flat image stays flat: {value} {expected}");
@@ -105,7 +114,7 @@ mod tests {
     /// All pixels of image n are 60 n: 0 becomes -1, and 180 becomes 180 / 127.5 - 1.
     #[test]
     fn black_is_minus_one() {
-        let batch = ImageBatches::new(flat_images(), 4, 2, 1).between_minus_one_and_one().next_batch().expect("made");
+        let batch = ImageBatches::new(flat_images().between_minus_one_and_one(), 4, 2, 1).next_batch().expect("made");
         for place in 0..4 {
             let expected = 60.0 * batch.labels.int64_value(&[place]) as f64 / 127.5 - 1.0;
             assert!((batch.inputs.double_value(&[place, 0, 0, 0]) - expected).abs() < 1e-6);

@@ -10,7 +10,11 @@ pub(super) trait During<T> {
 
 impl<T> During<T> for Result<T, TchError> {
     fn during(self, what: &str) -> Result<T> {
-        self.map_err(|error| readable(what, &error.to_string()))
+        self.map_err(|error| match error {
+            // A file that could not be read: its text says all, and libtorch has no part in it.
+            TchError::Io(error) => anyhow!("{what}: {error}"),
+            error => readable(what, &error.to_string()),
+        })
     }
 }
 

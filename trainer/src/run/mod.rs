@@ -63,7 +63,15 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         let _phase = phase!("data");
         settings.data.as_deref().map(|folder| open_data(folder, settings)).transpose()?
     };
-    let recording = Recording::start(settings)?;
+    let progress = Progress::lines(settings.json_times || settings.take_turns);
+    let images = batches.as_ref().and_then(Batches::images);
+    let described = match (&settings.data, images) {
+        (_, Some(images)) => images.description(),
+        (Some(folder), None) => format!("{}: texts", folder.display()),
+        (None, None) => settings.model.objective().own_data().to_owned(),
+    };
+    progress.line(&format!("data: {described}"));
+    let recording = Recording::start(settings, images)?;
     let mut work = {
         let _phase = phase!("init");
         tch::manual_seed(settings.seed as i64);
@@ -72,7 +80,6 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     let results = steps(settings, work.as_mut(), &recording)?;
     let timeline = recording.finish(results.interrupted)?;
 
-    let progress = Progress::lines(settings.json_times || settings.take_turns);
     if let Some(path) = timeline {
         progress.line(&format!("wrote {}", path.display()));
     }
@@ -119,15 +126,16 @@ fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
     let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
     let is_adversarial = model.objective() == Objective::Adversarial;
     // What is told apart there is real from made, whatever the labels are.
-    let classes = if is_adversarial { u64::from(u8::MAX) + 1 } else { settings.classes };
-    let data = Dataset::open(folder, split, classes)?;
-    let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed).on(device);
-    Ok(Batches::Images(if is_adversarial {
+    let classes = if is_adversarial { u64::from(u32::MAX) + 1 } else { settings.classes };
+    let mut data = Dataset::open(folder, split, classes)?;
+    let mut channels = model.input().features();
+    if is_adversarial {
         // A generator's last operator is a tanh, so real images have its range.
-        images.with_channels(dcgan_model::CHANNELS).between_minus_one_and_one()
-    } else {
-        images.with_channels(model.input().features())
-    }))
+        (data, channels) = (data.between_minus_one_and_one(), dcgan_model::CHANNELS);
+    }
+    let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed).with_channels(channels).on(device);
+    images.check(settings.steps)?;
+    Ok(Batches::Images(images))
 }
 
 /// Most bytes that were ever resident, by the kernel's own account of this program. `getrusage` would not do: a process

@@ -8,6 +8,7 @@ use tch::Tensor;
 use tch::nn::VarStore;
 
 use crate::console;
+use crate::data::Dataset;
 use crate::model::Chained;
 use crate::settings::Settings;
 
@@ -16,7 +17,7 @@ pub(super) struct Recording(Option<Session>);
 
 impl Recording {
     /// Starts a session that writes the timeline of `settings`, with the facts about the run; none without a timeline.
-    pub(super) fn start(settings: &Settings) -> Result<Recording> {
+    pub(super) fn start(settings: &Settings, images: Option<&Dataset>) -> Result<Recording> {
         let Some(out) = &settings.out else { return Ok(Recording(None)) };
         let stages = settings.model.stages(settings.classes);
         let mut builder = Session::builder()
@@ -33,6 +34,9 @@ impl Recording {
             .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>());
         let data = settings.data.as_ref().map(|folder| folder.display().to_string());
         builder = builder.fact("data", data.unwrap_or_else(|| settings.model.objective().own_data().to_owned()));
+        if let Some(images) = images {
+            builder = builder.fact("data_format", images.source().as_str()).fact("data_images", images.len() as u64);
+        }
         if let Some(places) = settings.replay {
             builder = builder.fact("replay", places);
         }

@@ -44,6 +44,18 @@ pub fn trainer_in(folder: &Path, args: &[&str]) -> Ran {
     command(args).current_dir(folder).output().expect("the binary starts").into()
 }
 
+/// Checks that a command was refused: exit code 2, nothing on stdout, and a message that says all of `says`.
+#[track_caller]
+pub fn refused(ran: &Ran, says: &[&str]) {
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
+    for part in says {
+        assert!(ran.stderr.contains(part), "{part:?} is missing in: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
 /// A data folder of `count` images of 28 x 28 with labels 0, 1, 2, 3, 0, ...: the label's quarter of the image is
 /// bright, so that there is something to learn.
 pub fn small_data(count: u8) -> tempfile::TempDir {
