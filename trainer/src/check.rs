@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use procfs::{Current, Meminfo};
 
-use crate::cli::{RunArgs, Switch, WorkArgs};
+use crate::cli::{LARGEST_IMAGE, MOST_CLASSES, MOST_IMAGES, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs};
 use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
@@ -15,13 +15,6 @@ use crate::settings::{Mode, Settings, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
 const DEFAULT_DATA: &str = "fixtures/fashion-mnist";
-/// Upper bounds, so that every product of sizes stays far below 2^63.
-const MOST_IMAGES: u64 = 1_000_000;
-const LARGEST_IMAGE: u64 = 8_192;
-const MOST_CLASSES: u64 = 1_000_000;
-const MOST_STEPS: u64 = 1_000_000_000;
-const MOST_THREADS: u64 = 4_096;
-
 /// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
 pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracked: bool) -> Result<Settings> {
     let work = &args.work;
@@ -95,10 +88,7 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
         return Ok(());
     }
     let Some(there) = machine_bytes() else { return Ok(()) };
-    let copies = 1 + optimizer.map_or(0, Optimizer::states);
-    let stages = model.stages(work.classes);
-    let needed =
-        minimum::minimum_bytes(&stages, work.batch, model.input_of(work.image_size), optimizer.is_some(), copies)?;
+    let needed = least_bytes(model, work.batch, work.image_size, work.classes, optimizer)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
@@ -110,6 +100,13 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
         megabytes(there)
     );
     Ok(())
+}
+
+/// The bytes that a run certainly needs. With an optimizer it is a training run.
+pub fn least_bytes(model: ModelName, batch: u64, side: u64, classes: u64, optimizer: Option<Optimizer>) -> Result<u64> {
+    let copies = 1 + optimizer.map_or(0, Optimizer::states);
+    let stages = model.stages(classes);
+    Ok(minimum::minimum_bytes(&stages, batch, model.input_of(side), optimizer.is_some(), copies)?)
 }
 
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.

@@ -1,13 +1,20 @@
 //! What can be typed. Only the form is checked here; `check` decides whether a run can do it.
+mod typed;
 mod work;
 
+mod conv;
 mod limits;
 mod runs;
+mod sweeps;
 
 use clap::{Parser, Subcommand};
 
+pub use self::conv::{ConvBenchArgs, ConvRunArgs};
 pub use self::limits::{FitArgs, RunLimitedArgs};
 pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
+pub use self::sweeps::{Axes, Common, Count, ImageSize, Models, SweepArgs};
+pub(crate) use self::typed::{nearest, one};
+pub(crate) use self::work::{LARGEST_IMAGE, MOST_CLASSES, MOST_IMAGES, MOST_STEPS, MOST_THREADS};
 pub use self::work::{Switch, WorkArgs};
 
 /// Trains and runs convolutional networks on libtorch and records who owns the memory.
@@ -36,6 +43,14 @@ pub enum Task {
     RunLimited(RunLimitedArgs),
     /// Say whether a training run fits into a budget of memory, and the largest batch that does.
     Fit(FitArgs),
+    /// Run every combination of models, batches, image sizes, optimizers, allocators, threads and modes, each several times,
+    /// and write tables and a page of plots. Continues what was interrupted.
+    Sweep(SweepArgs),
+    /// Measure one convolution: time and memory against the kernel's size, in inference and in training.
+    ConvBench(ConvBenchArgs),
+    /// One run of `conv-bench`.
+    #[command(hide = true)]
+    ConvRun(ConvRunArgs),
 }
 
 #[cfg(test)]
