@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use procfs::{Current, Meminfo};
 
-use crate::cli::{LARGEST_IMAGE, MOST_CLASSES, MOST_IMAGES, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs};
+use crate::cli::{
+    InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs,
+};
 use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
@@ -14,12 +16,17 @@ use crate::optimizer::Optimizer;
 use crate::settings::{Mode, Settings, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
-const DEFAULT_DATA: &str = "fixtures/fashion-mnist";
+const IMAGES: &str = "fixtures/fashion-mnist";
+/// Texts that every copy of the repository has.
+const TEXTS: &str = "docs";
+
 /// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
 pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracked: bool) -> Result<Settings> {
     let work = &args.work;
     amounts(work)?;
-    sizes(args.model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
+    input(args.model, &work.input)?;
+    let (size, classes) = (work.input.size(args.model), work.input.classes(args.model));
+    sizes(args.model, work.batch, size, classes, mode == Mode::Train)?;
     if let Some(settings) = optimizer {
         self::optimizer(settings)?;
     }
@@ -35,11 +42,11 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         mode,
         batch: work.batch,
         steps: work.steps,
-        image_size: work.image_size,
+        size,
         threads,
         seed: work.seed,
-        data: data_folder(work.data.as_deref())?,
-        classes: work.classes,
+        data: data_folder(args.model, work.data.as_deref())?,
+        classes,
         device: work.device,
         optimizer,
         out: tracked.then_some(out),
@@ -59,25 +66,48 @@ pub fn amounts(work: &WorkArgs) -> Result<()> {
     Ok(())
 }
 
-/// Checks that `model` can take such a batch of such images.
-pub fn sizes(model: ModelName, batch: u64, side: u64, classes: u64, training: bool) -> Result<()> {
-    ensure!(batch > 0, "--batch 0: a step needs at least one image; give --batch 1 or more");
-    ensure!(batch <= MOST_IMAGES, "--batch {batch}: more than {MOST_IMAGES} images are not supported; give fewer");
+/// Checks that nobody gives a length to images, or a size in pixels to texts.
+pub fn input(model: ModelName, given: &InputArgs) -> Result<()> {
+    match (model.reads_text(), given.image_size, given.length) {
+        (true, Some(side), _) => {
+            bail!(
+                "--image-size {side}: {model} reads texts; leave it out, or give their length in tokens with --length"
+            )
+        }
+        (false, _, Some(length)) => {
+            bail!(
+                "--length {length}: {model} reads images; leave it out, or give their size in pixels with --image-size"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The flag that sets the size of what `model` reads.
+fn size_flag(model: ModelName) -> &'static str {
+    if model.reads_text() { "--length" } else { "--image-size" }
+}
+
+/// Checks that `model` can take such a batch of images of side `size`, or of texts of that length.
+pub fn sizes(model: ModelName, batch: u64, size: u64, classes: u64, training: bool) -> Result<()> {
+    let (flag, one) = (size_flag(model), if model.reads_text() { "text" } else { "image" });
+    ensure!(batch > 0, "--batch 0: a step needs at least one {one}; give --batch 1 or more");
+    ensure!(batch <= MOST_INPUTS, "--batch {batch}: more than {MOST_INPUTS} {one}s are not supported; give fewer");
     ensure!(classes > 0, "--classes 0: the last layer needs an output; give --classes 1 or more");
     ensure!(classes <= MOST_CLASSES, "--classes {classes}: more than {MOST_CLASSES} are not supported; give fewer");
-    ensure!(side <= LARGEST_IMAGE, "--image-size {side}: more than {LARGEST_IMAGE} is not supported; give less");
+    ensure!(size <= LARGEST_INPUT, "{flag} {size}: more than {LARGEST_INPUT} is not supported; give less");
     let stages = model.stages(classes);
-    let Err(misfit) = shape::fits(&stages, model.input_of(side), batch, training) else { return Ok(()) };
-    let smallest = shape::smallest(&stages, model.input().channels, batch, training, LARGEST_IMAGE)
-        .ok_or_else(|| anyhow!("{model}: takes no image at all with --batch {batch}"))?;
+    let Err(misfit) = shape::fits(&stages, model.input_of(size), batch, training) else { return Ok(()) };
+    let smallest = shape::smallest(&stages, model.input(), batch, training, LARGEST_INPUT)
+        .ok_or_else(|| anyhow!("{model}: takes no {one} at all with --batch {batch}"))?;
     match misfit {
-        Misfit::Window { .. } | Misfit::Channels { .. } | Misfit::Meeting { .. } => {
-            bail!("--image-size {side}: {misfit} of {model}; the smallest that works is --image-size {smallest}")
-        }
+        Misfit::Long { most, .. } => bail!("{flag} {size}: {misfit} of {model}; give {flag} {most} or less"),
+        Misfit::Odd { .. } => bail!("{flag} {size}: {misfit} in {model}; give an even {flag}"),
         Misfit::OneValue { .. } => bail!(
-            "--image-size {side} with --batch {batch}: in training of {model}, {misfit}; give --image-size {smallest} \
-             or more, or --batch 2 or more"
+            "{flag} {size} with --batch {batch}: in training of {model}, {misfit}; give {flag} {smallest} or more, or \
+             --batch 2 or more"
         ),
+        _ => bail!("{flag} {size}: {misfit} of {model}; the smallest that works is {flag} {smallest}"),
     }
 }
 
@@ -88,14 +118,14 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
         return Ok(());
     }
     let Some(there) = machine_bytes() else { return Ok(()) };
-    let needed = least_bytes(model, work.batch, work.image_size, work.classes, optimizer)?;
+    let (flag, size) = (size_flag(model), work.input.size(model));
+    let needed = least_bytes(model, work.batch, size, work.input.classes(model), optimizer)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
-        "--batch {} with --image-size {}: {model} needs at least {} MB for this, and the machine has {} MB; give a \
-         smaller --batch or --image-size",
+        "--batch {} with {flag} {size}: {model} needs at least {} MB for this, and the machine has {} MB; give a \
+         smaller --batch or {flag}",
         work.batch,
-        work.image_size,
         megabytes(needed),
         megabytes(there)
     );
@@ -103,10 +133,10 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
 }
 
 /// The bytes that a run certainly needs. With an optimizer it is a training run.
-pub fn least_bytes(model: ModelName, batch: u64, side: u64, classes: u64, optimizer: Option<Optimizer>) -> Result<u64> {
+pub fn least_bytes(model: ModelName, batch: u64, size: u64, classes: u64, optimizer: Option<Optimizer>) -> Result<u64> {
     let copies = 1 + optimizer.map_or(0, Optimizer::states);
     let stages = model.stages(classes);
-    Ok(minimum::minimum_bytes(&stages, batch, model.input_of(side), optimizer.is_some(), copies)?)
+    Ok(minimum::minimum_bytes(&stages, batch, model.input_of(size), optimizer.is_some(), copies)?)
 }
 
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.
@@ -140,14 +170,19 @@ pub fn threads(given: Option<u64>) -> Result<u64> {
     }
 }
 
-/// The folder of the data: the one given, or the fixture if the program runs in the repository.
-pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
+/// The folder of the data for `model`: the one given, or one of the repository's if the program runs in its root.
+pub fn data_folder(model: ModelName, given: Option<&Path>) -> Result<PathBuf> {
+    let (folder, what) = if model.reads_text() {
+        (TEXTS, "texts (.txt or .md)")
+    } else {
+        (IMAGES, "the IDX files of Fashion-MNIST or MNIST")
+    };
     match given {
         Some(folder) => Ok(folder.to_owned()),
-        None if Path::new(DEFAULT_DATA).is_dir() => Ok(DEFAULT_DATA.into()),
+        None if Path::new(folder).is_dir() => Ok(folder.into()),
         None => bail!(
-            "no data: there is no folder {DEFAULT_DATA} here; run from the repository's root, or give a folder with \
-             the IDX files of Fashion-MNIST or MNIST with --data DIR"
+            "no data: there is no folder {folder} here; run from the repository's root, or give a folder with {what} \
+             with --data DIR"
         ),
     }
 }
@@ -201,6 +236,32 @@ mod tests {
              per channel (one image, a map of 1x1) and cannot normalise it; give --image-size 33 or more, or --batch \
              2 or more"
         );
+    }
+
+    #[test]
+    fn texts_have_a_length_and_images_a_size() {
+        let given = InputArgs { image_size: Some(64), ..InputArgs::default() };
+        assert!(input(ModelName::ResNet18, &given).is_ok());
+        let refusal = input(ModelName::Lstm, &given).expect_err("pixels of a text").to_string();
+        assert!(refusal.starts_with("--image-size 64: lstm reads texts; leave it out"), "{refusal}");
+        let given = InputArgs { length: Some(64), ..InputArgs::default() };
+        assert!(input(ModelName::Lstm, &given).is_ok());
+        let refusal = input(ModelName::ResNet18, &given).expect_err("tokens of an image").to_string();
+        assert!(refusal.starts_with("--length 64: resnet18 reads images; leave it out"), "{refusal}");
+    }
+
+    #[test]
+    fn lengths_that_do_not_fit() {
+        assert_eq!(says(ModelName::BertTiny, 1, 512, true), "");
+        let long = says(ModelName::BertTiny, 1, 513, true);
+        assert!(long.starts_with("--length 513: `bert.embeddings.position_embeddings` knows 512 places"), "{long}");
+        assert!(long.ends_with("give --length 512 or less"), "{long}");
+        assert!(says(ModelName::Seq2Seq, 1, 7, true).ends_with("is odd in seq2seq; give an even --length"));
+        assert!(
+            says(ModelName::Lstm, 1, 0, true)
+                .ends_with("reached by nothing of lstm; the smallest that works is --length 1")
+        );
+        assert!(says(ModelName::CharCnn, 1, 100, true).ends_with("the smallest that works is --length 1014"));
     }
 
     #[test]

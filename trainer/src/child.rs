@@ -36,10 +36,10 @@ impl Job<'_> {
         let numbers = [
             ("--batch", self.batch),
             ("--steps", work.steps),
-            ("--image-size", work.image_size),
+            (if self.model.reads_text() { "--length" } else { "--image-size" }, work.input.size(self.model)),
             ("--threads", self.threads),
             ("--seed", work.seed),
-            ("--classes", work.classes),
+            ("--classes", work.input.classes(self.model)),
         ];
         for (flag, number) in numbers {
             arguments.extend([flag.into(), number.to_string().into()]);
@@ -181,7 +181,7 @@ mod tests {
         let typed = Cli::parse_from([OsString::from("trainer")].into_iter().chain(job.arguments()));
         let Task::Train(train) = typed.task else { panic!("train is the Train task") };
         let work = &train.run.work;
-        assert_eq!((work.batch, work.image_size, work.seed, work.threads), (3, 33, 7, Some(2)));
+        assert_eq!((work.batch, work.input.size(job.model), work.seed, work.threads), (3, 33, 7, Some(2)));
         assert_eq!(work.device, DeviceName::Cuda(1));
         assert_eq!((train.optimizer, train.run.model), (optimizer, ModelName::ResNet18));
         assert_eq!(work.data.as_deref(), Some(Path::new("some/where")));

@@ -51,10 +51,12 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, image_size, classes, optimizer, json } = args;
-    check::sizes(model, batch, image_size, classes, true)?;
+    let &PlanArgs { model, batch, ref input, optimizer, json } = args;
+    check::input(model, input)?;
+    let (size, classes) = (input.size(model), input.classes(model));
+    check::sizes(model, batch, size, classes, true)?;
     check::optimizer(optimizer)?;
-    console::print_result(&report(model, batch, image_size, classes, optimizer, json)?)?;
+    console::print_result(&report(model, batch, size, classes, optimizer, json)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -37,19 +37,19 @@ pub struct Settings {
     pub model: ModelName,
     /// Training or inference.
     pub mode: Mode,
-    /// Images in a step.
+    /// Images or texts in a step.
     pub batch: u64,
     /// Number of steps.
     pub steps: u64,
-    /// Height and width of the images, in pixels.
-    pub image_size: u64,
+    /// Height and width of the images, in pixels; of texts their length in tokens.
+    pub size: u64,
     /// Threads that libtorch computes with.
     pub threads: u64,
-    /// Seed of the weights and of the order of the images.
+    /// Seed of the weights and of the order of the data.
     pub seed: u64,
-    /// Folder of the IDX files.
+    /// Folder of the IDX files, or of the texts.
     pub data: PathBuf,
-    /// Outputs of the last layer.
+    /// Outputs of the last layer; for each place of a text that it tells something of.
     pub classes: u64,
     /// Where the network runs.
     pub device: DeviceName,

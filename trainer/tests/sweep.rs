@@ -94,7 +94,7 @@ fn two_points_twice() {
     assert_eq!(rows.len(), 4);
     for row in &rows {
         assert_eq!((row["outcome"].as_str(), row["steady_steps"].as_str()), ("done", "2"), "three of five warm up");
-        assert!(number(row, "warm_up_step_3_ns") > 0.0 && number(row, "images_per_second") > 0.0);
+        assert!(number(row, "warm_up_step_3_ns") > 0.0 && number(row, "samples_per_second") > 0.0);
         let sum: f64 = row.iter().filter(|(name, _)| is_category(name)).map(|(name, _)| number(row, name)).sum();
         assert_eq!(sum, number(row, "peak_live_bytes"), "the categories sum to the peak: {row:?}");
         // LeNet-5 has 61,706 parameters, sgd with momentum keeps as many values, and blocks are never smaller than asked.
@@ -104,7 +104,10 @@ fn two_points_twice() {
         assert_eq!(row["data"], sweep.data.path().display().to_string());
     }
     let activations = |batch: &str| {
-        rows.iter().filter(|row| row["batch"] == batch).map(|row| number(row, "peak_activation_bytes")).fold(0.0, f64::max)
+        rows.iter()
+            .filter(|row| row["batch"] == batch)
+            .map(|row| number(row, "peak_activation_bytes"))
+            .fold(0.0, f64::max)
     };
     assert!(activations("4") > activations("2"), "twice the images");
     assert_eq!(csv::Reader::from_path(sweep.out().join("steps.csv")).expect("a table").records().count(), 4 * 5);
@@ -227,7 +230,10 @@ fn what_cannot_run_is_told_and_the_rest_runs() {
     let rows = sweep.rows();
     let outcomes: Vec<&str> = rows.iter().map(|row| row["outcome"].as_str()).collect();
     assert_eq!(outcomes, ["done", "misfit", "too_large"]);
-    assert!(rows[1]["reason"].contains("give --image-size 32") || rows[1]["reason"].contains("--image-size"), "{rows:?}");
+    assert!(
+        rows[1]["reason"].contains("give --image-size 32") || rows[1]["reason"].contains("--image-size"),
+        "{rows:?}"
+    );
     assert!(rows[2]["reason"].contains("MiB are free"), "{rows:?}");
 
     // Run anyway, it refuses for itself, which is a result as well. It is kept until somebody wants it to run again.

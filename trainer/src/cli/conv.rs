@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::sweeps::Count;
-use super::work::{LARGEST_IMAGE, MOST_IMAGES, MOST_STEPS, MOST_THREADS};
+use super::work::{LARGEST_INPUT, MOST_INPUTS, MOST_STEPS, MOST_THREADS};
 use crate::settings::Mode;
 
 /// One convolution with the same number of channels in and out, kernel by kernel.
@@ -15,16 +15,16 @@ pub struct ConvBenchArgs {
     pub kernels: Vec<Count<101>>,
     /// Images in a step of inference.
     #[arg(long, value_name = "N", default_value = "4", default_value_if("quick", "true", "1"))]
-    pub infer_batch: Count<MOST_IMAGES>,
+    pub infer_batch: Count<MOST_INPUTS>,
     /// Images in a step of training.
     #[arg(long, value_name = "N", default_value = "32", default_value_if("quick", "true", "4"))]
-    pub train_batch: Count<MOST_IMAGES>,
+    pub train_batch: Count<MOST_INPUTS>,
     /// Channels in and out.
     #[arg(long, value_name = "N", default_value = "32")]
     pub channels: Count<4096>,
     /// Height and width of the images in pixels.
     #[arg(long, value_name = "N", default_value = "256", default_value_if("quick", "true", "64"))]
-    pub image_size: Count<LARGEST_IMAGE>,
+    pub image_size: Count<LARGEST_INPUT>,
     /// Steps of each run; the first warms up.
     #[arg(long, value_name = "N", default_value = "6")]
     pub steps: Count<MOST_STEPS>,

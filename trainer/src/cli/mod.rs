@@ -12,12 +12,12 @@ use clap::{Parser, Subcommand};
 pub use self::conv::{ConvBenchArgs, ConvRunArgs};
 pub use self::limits::{FitArgs, RunLimitedArgs};
 pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
-pub use self::sweeps::{Axes, Common, Count, ImageSize, Models, SweepArgs};
+pub use self::sweeps::{Axes, Common, Count, Models, Size, SweepArgs};
 pub(crate) use self::typed::{nearest, one};
-pub(crate) use self::work::{LARGEST_IMAGE, MOST_CLASSES, MOST_IMAGES, MOST_STEPS, MOST_THREADS};
-pub use self::work::{Switch, WorkArgs};
+pub use self::work::{InputArgs, Switch, WorkArgs};
+pub(crate) use self::work::{LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS};
 
-/// Trains and runs convolutional networks on libtorch and records who owns the memory.
+/// Trains and runs networks on libtorch and records who owns the memory.
 #[derive(Debug, Parser)]
 #[command(name = "trainer", version)]
 pub struct Cli {
@@ -35,7 +35,7 @@ pub enum Task {
     Infer(RunArgs),
     /// Do several runs, each in a process of its own, and print them side by side.
     Compare(CompareArgs),
-    /// Print the networks: parameters, what an image leaves for the backward pass, and where each was published.
+    /// Print the networks: parameters, what an image or text leaves for the backward pass, and where each was published.
     Models(ModelsArgs),
     /// Print what the layers' shapes say of a training step's memory, without running it.
     Plan(PlanArgs),
@@ -72,7 +72,7 @@ mod tests {
     fn a_training_run_needs_only_a_model() {
         let cli = Cli::parse_from(["trainer", "train", "--model", "resnet18"]);
         let Task::Train(args) = cli.task else { panic!("train is the Train task") };
-        assert_eq!((args.run.work.batch, args.run.work.steps, args.run.work.image_size), (32, 5, 224));
+        assert_eq!((args.run.work.batch, args.run.work.steps, args.run.work.input.size(args.run.model)), (32, 5, 224));
         let Optimizer { name, .. } = args.optimizer;
         assert_eq!((name, args.optimizer.lr(), args.optimizer.momentum()), (OptimizerName::Sgd, 0.01, Some(0.9)));
         assert_eq!(args.run.track, Switch::On);

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::work::{Switch, WorkArgs};
+use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
@@ -102,15 +102,12 @@ pub struct PlanArgs {
     /// The network.
     #[arg(long, value_enum)]
     pub model: ModelName,
-    /// Images in a step.
+    /// Images or texts in a step.
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub batch: u64,
-    /// Height and width of the images, in pixels.
-    #[arg(long, value_name = "N", default_value_t = 224)]
-    pub image_size: u64,
-    /// Number of classes that the last layer tells apart.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub classes: u64,
+    /// See [`InputArgs`].
+    #[command(flatten)]
+    pub input: InputArgs,
     /// Its state is part of the plan.
     #[command(flatten)]
     pub optimizer: Optimizer,

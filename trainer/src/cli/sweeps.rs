@@ -6,14 +6,15 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::typed::{self, list, names};
-use super::work::{LARGEST_IMAGE, MOST_CLASSES, MOST_IMAGES, MOST_STEPS, MOST_THREADS};
+use super::work::{LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS};
 use crate::allocator::Spec;
 use crate::model::ModelName;
 use crate::optimizer::OptimizerName;
 use crate::settings::Mode;
 
 /// The flags that make the points, which a file has in their place.
-const AXES: [&str; 8] = ["models", "modes", "batch", "image_size", "optimizer", "precision", "allocator", "threads"];
+const AXES: [&str; 9] =
+    ["models", "modes", "batch", "image_size", "length", "optimizer", "precision", "allocator", "threads"];
 
 /// More runs of one point than this are a mistake.
 const MOST_REPEATS: u64 = 1000;
@@ -31,15 +32,15 @@ pub enum Models {
     One(ModelName),
 }
 
-/// How large the images are.
+/// How large the images are, or how long the texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageSize {
-    /// 64 pixels, or what the network was made for if that is less, or the smallest that works if that is more.
+pub enum Size {
+    /// 64 pixels or 32 tokens, or what the network was made for if that is less, or the smallest that works if that is more.
     Small,
     /// What the network was made for.
     Reference,
-    /// So many pixels.
-    Pixels(u64),
+    /// So many pixels or tokens.
+    Number(u64),
 }
 
 /// In which numbers the network computes.
@@ -62,15 +63,20 @@ pub struct Axes {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = typed::named::<Mode>, default_value = "train")]
     #[serde(deserialize_with = "names", default = "training")]
     pub modes: Vec<Mode>,
-    /// Images in a step, separated by commas.
+    /// Images or texts in a step, separated by commas.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32")]
     #[serde(deserialize_with = "list", default = "usual_batch")]
-    pub batch: Vec<Count<MOST_IMAGES>>,
-    /// Height and width of the images in pixels, separated by commas; or reference, for what the network was made for; or
-    /// small, for 64 pixels or what else is small.
+    pub batch: Vec<Count<MOST_INPUTS>>,
+    /// Height and width of the images in pixels, for networks that read images, separated by commas; or reference, for what
+    /// the network was made for; or small, for 64 pixels or what else is small.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "reference")]
     #[serde(deserialize_with = "list", default = "usual_size")]
-    pub image_size: Vec<ImageSize>,
+    pub image_size: Vec<Size>,
+    /// Length of the texts in tokens, for networks that read texts, separated by commas; or reference, or small, for 32 tokens
+    /// or what else is small.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "reference")]
+    #[serde(deserialize_with = "list", default = "usual_size")]
+    pub length: Vec<Size>,
     /// The optimizers with their usual settings, separated by commas; used in training.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = typed::named::<OptimizerName>, default_value = "sgd")]
     #[serde(deserialize_with = "names", default = "usual_optimizer")]
@@ -101,10 +107,10 @@ pub struct Common {
     /// Seed of the weights, of the order of the images, and of the order of the runs [default: 1].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Number of classes that the last layer tells apart [default: 1000].
+    /// Number of classes that the last layer tells apart [default: each network's].
     #[arg(long, value_name = "N")]
     pub classes: Option<Count<MOST_CLASSES>>,
-    /// Folder with the images and labels [default: fixtures/fashion-mnist].
+    /// Folder of the data [default: fixtures/fashion-mnist for images, docs for texts].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
@@ -140,12 +146,12 @@ fn training() -> Vec<Mode> {
     vec![Mode::Train]
 }
 
-fn usual_batch() -> Vec<Count<MOST_IMAGES>> {
+fn usual_batch() -> Vec<Count<MOST_INPUTS>> {
     vec![Count(32)]
 }
 
-fn usual_size() -> Vec<ImageSize> {
-    vec![ImageSize::Reference]
+fn usual_size() -> Vec<Size> {
+    vec![Size::Reference]
 }
 
 fn usual_optimizer() -> Vec<OptimizerName> {
@@ -181,17 +187,17 @@ impl FromStr for Models {
     }
 }
 
-impl FromStr for ImageSize {
+impl FromStr for Size {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<ImageSize, String> {
+    fn from_str(text: &str) -> Result<Size, String> {
         match text {
-            "small" => Ok(ImageSize::Small),
-            "reference" => Ok(ImageSize::Reference),
+            "small" => Ok(Size::Small),
+            "reference" => Ok(Size::Reference),
             _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
-                text.parse().map(|Count::<LARGEST_IMAGE>(pixels)| ImageSize::Pixels(pixels))
+                text.parse().map(|Count::<LARGEST_INPUT>(number)| Size::Number(number))
             }
-            _ => Err(typed::unknown(text, &["small", "reference"], "a number of pixels")),
+            _ => Err(typed::unknown(text, &["small", "reference"], "a number")),
         }
     }
 }
@@ -233,7 +239,7 @@ mod tests {
         let args = typed(&["--models", "lenet5,all", "--batch", "1,4", "--image-size", "small,97"]).expect("fine");
         assert_eq!(args.axes.models, [Models::One(ModelName::LeNet5), Models::All]);
         assert_eq!(args.axes.batch, [Count(1), Count(4)]);
-        assert_eq!(args.axes.image_size, [ImageSize::Small, ImageSize::Pixels(97)]);
+        assert_eq!(args.axes.image_size, [Size::Small, Size::Number(97)]);
         assert_eq!(args.axes.optimizer, [OptimizerName::Sgd]);
     }
 

@@ -74,8 +74,11 @@ pub(super) fn compare(args: &CompareArgs, request: &Request<'_>) -> Result<ExitC
     }
     if args.json {
         let work = &args.work;
+        // The size of what the first model that reads texts, or images, reads.
+        let size =
+            |texts| args.models.iter().find(|model| model.reads_text() == texts).map(|&model| work.input.size(model));
         let object = json!({
-            "batch": work.batch, "image_size": work.image_size, "steps": work.steps, "repeat": args.repeat,
+            "batch": work.batch, "image_size": size(false), "length": size(true), "steps": work.steps, "repeat": args.repeat,
             "threads": request.jobs.first().map(|job| job.threads), "rows": rows, "best": best(&rows),
         });
         console::print_result(&object.to_string())?;

@@ -15,7 +15,8 @@ use crate::{check, interrupt};
 
 /// Does the runs that `args` asks for, and prints them side by side on stdout.
 pub fn compare(args: &CompareArgs) -> Result<ExitCode> {
-    let data = check::data_folder(args.work.data.as_deref())?;
+    let folder = |&model| check::data_folder(model, args.work.data.as_deref());
+    let data = args.models.iter().map(folder).collect::<Result<Vec<_>>>()?;
     let request = Request::check(args, &data)?;
     interrupt::listen()?;
     if args.allocator.is_empty() { models::compare(args, &request) } else { allocators::compare(args, &request) }

@@ -1,5 +1,5 @@
 //! What a comparison was asked for, checked before anything runs.
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
@@ -7,6 +7,7 @@ use crate::check;
 use crate::child::Job;
 use crate::cli::{CompareArgs, WorkArgs};
 use crate::device::DeviceName;
+use crate::model::ModelName;
 use crate::settings::Mode;
 
 /// The runs of a comparison.
@@ -18,8 +19,8 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Checks `args`; `data` is the folder of the images.
-    pub(super) fn check(args: &'a CompareArgs, data: &'a Path) -> Result<Request<'a>> {
+    /// Checks `args`; `data` has the folder of each model's data.
+    pub(super) fn check(args: &'a CompareArgs, data: &'a [PathBuf]) -> Result<Request<'a>> {
         let work = &args.work;
         ensure!(!args.models.is_empty() && !args.modes.is_empty(), "nothing to compare; give --models and --modes");
         check::amounts(work)?;
@@ -27,24 +28,27 @@ impl<'a> Request<'a> {
         work.device.make_ready()?;
         let threads = check::threads(work.threads)?;
         let mut jobs = Vec::new();
-        for &model in &args.models {
+        for (&model, data) in args.models.iter().zip(data) {
             for &mode in &args.modes {
-                check::sizes(model, work.batch, work.image_size, work.classes, mode == Mode::Train)?;
+                let (size, classes) = (work.input.size(model), work.input.classes(model));
+                check::sizes(model, work.batch, size, classes, mode == Mode::Train)?;
                 check::memory(model, work, (mode == Mode::Train).then_some(args.optimizer))?;
                 jobs.push(Job { model, mode, work, batch: work.batch, threads, data, optimizer: args.optimizer });
             }
         }
         check::writable_folder(&args.out)?;
-        Ok(Request { jobs, conditions: conditions(work, threads) })
+        Ok(Request { jobs, conditions: conditions(&args.models, work, threads) })
     }
 }
 
 /// What is the same for all runs, in words. The CPU is not named.
-fn conditions(work: &WorkArgs, threads: u64) -> String {
-    let (batch, side) = (work.batch, work.image_size);
+fn conditions(models: &[ModelName], work: &WorkArgs, threads: u64) -> String {
+    let batch = work.batch;
     let device = match work.device {
         DeviceName::Cpu => String::new(),
         device => format!(", {device}"),
     };
-    format!("batch {batch}, images of 3x{side}x{side}, {threads} thread(s){device}")
+    let mut inputs: Vec<String> = models.iter().map(|&model| model.input_text(work.input.size(model))).collect();
+    inputs.dedup();
+    format!("batch {batch}, {}, {threads} thread(s){device}", inputs.join(" or "))
 }

@@ -1,6 +1,7 @@
-//! From IDX files on disk to batches of tensors.
+//! From files on disk to batches of tensors.
 //!
-//! `dataset` reads images and labels and pairs them, `order` says which images come next, `batch` makes tensors of them.
+//! Images: `dataset` reads images and labels and pairs them, `image_batches` makes tensors of them. Texts: see `text`. `order`
+//! says which come next.
 mod error;
 
 mod dataset;
@@ -8,5 +9,12 @@ mod order;
 
 mod batch;
 
-pub use self::batch::Batches;
+mod image_batches;
+mod text;
+
+mod batches;
+
+pub use self::batches::Batches;
 pub use self::dataset::{Dataset, Split};
+pub use self::image_batches::ImageBatches;
+pub use self::text::{Corpus, Passages, TextBatches, TextLabels, TextTokens, Texts};

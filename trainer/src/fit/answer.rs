@@ -11,7 +11,11 @@ use crate::optimizer::Optimizer;
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) model: String,
-    pub(super) image_size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) image_size: Option<u64>,
+    /// Of texts, in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) length: Option<u64>,
     /// The optimizer's name.
     pub(super) optimizer: &'static str,
     /// SGD alone has one.
@@ -27,6 +31,9 @@ pub(super) struct Answer {
     pub(super) as_set: Part,
     /// With an allocator that gives every freed page back at once. `None` where the allocator cannot be told.
     pub(super) pages_given_back: Option<Part>,
+    /// What the network reads, in words.
+    #[serde(skip)]
+    pub(super) input: String,
     /// How an optimizer is called in a sentence.
     #[serde(skip)]
     pub(super) optimizer_text: String,
@@ -102,9 +109,9 @@ impl Answer {
 
     /// In words.
     pub(super) fn text(&self) -> String {
-        let Answer { model, batch, image_size, optimizer_text, as_set, .. } = self;
+        let Answer { model, batch, input, optimizer_text, as_set, .. } = self;
         let mut text = format!(
-            "{model} in training by {optimizer_text} with batch {batch}, images of 3x{image_size}x{image_size}, {}\n{}",
+            "{model} in training by {optimizer_text} with batch {batch}, {input}, {}\n{}",
             as_set.verdict_text(self.budget_bytes),
             as_set.edge_text()
         );
@@ -191,7 +198,9 @@ mod tests {
         let (optimizer, momentum, optimizer_text) = Answer::of(Optimizer::default());
         Answer {
             model: "resnet18".to_owned(),
-            image_size: 97,
+            input: "images of 3x97x97".to_owned(),
+            image_size: Some(97),
+            length: None,
             optimizer,
             momentum,
             optimizer_text,

@@ -43,7 +43,9 @@ const DOWN: u64 = 16;
 /// contradict it.
 pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     let asked = &args.work;
-    check::sizes(args.model, asked.batch, asked.image_size, asked.classes, true)?;
+    check::input(args.model, &asked.input)?;
+    let (size, classes) = (asked.input.size(args.model), asked.input.classes(args.model));
+    check::sizes(args.model, asked.batch, size, classes, true)?;
     check::optimizer(args.optimizer)?;
     let device = asked.device;
     ensure!(
@@ -56,9 +58,9 @@ pub fn fit(args: &FitArgs) -> Result<ExitCode> {
         "--measure: a line needs two batches or more, each larger than the one before; give --measure 4,8, say"
     );
     for &batch in &args.measure {
-        check::sizes(args.model, batch, asked.image_size, asked.classes, true)?;
+        check::sizes(args.model, batch, size, classes, true)?;
     }
-    let data = check::data_folder(asked.data.as_deref())?;
+    let data = check::data_folder(args.model, asked.data.as_deref())?;
     let threads = check::threads(asked.threads)?;
     interrupt::listen_for_a_command()?;
     let folder = tempfile::tempdir().context("there is no place for the timelines of the measured runs")?;
@@ -67,7 +69,7 @@ pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     let (model, mode, batch) = (args.model, Mode::Train, asked.batch);
     let job = Job { model, mode, work: &work, batch, threads, data: &data, optimizer };
     let trials = Trials { job, work: &work, folder: folder.path() };
-    let shapes = bytes_an_image(&model.stages(asked.classes), model.input_of(asked.image_size))?;
+    let shapes = bytes_an_image(&model.stages(classes), model.input_of(size))?;
 
     let Some(Points { as_set, given_back, by }) = measure(args, &trials, shapes)? else {
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
@@ -89,7 +91,9 @@ pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     let (optimizer, momentum, optimizer_text) = Answer::of(optimizer);
     let answer = Answer {
         model: model.to_string(),
-        image_size: asked.image_size,
+        input: model.input_text(size),
+        image_size: (!model.reads_text()).then_some(size),
+        length: model.reads_text().then_some(size),
         optimizer,
         momentum,
         optimizer_text,
@@ -176,8 +180,8 @@ fn verify(args: &FitArgs, trials: &Trials<'_>, pages: Pages, estimate: &Estimate
             return None;
         }
         console::print_error_line(&format!("running batch {batch}{} with the budget as its limit", pages.text()));
-        let work = &args.work;
-        let trial = check::sizes(args.model, batch, work.image_size, work.classes, true)
+        let input = &args.work.input;
+        let trial = check::sizes(args.model, batch, input.size(args.model), input.classes(args.model), true)
             .and_then(|()| trials.limited(batch, pages, args.budget));
         match trial {
             Ok(trial) => {

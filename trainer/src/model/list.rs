@@ -7,15 +7,15 @@ use super::name::ModelName;
 use super::plan::saved_for_backward;
 use crate::figures::table;
 
-/// One network, for images of the side that its reference is for.
+/// One network, for inputs of the size that its reference is for.
 #[derive(Debug, Serialize)]
 struct Entry {
     model: &'static str,
     parameters: u64,
-    /// `[channels, side, side]`
-    input: [u64; 3],
+    /// `[channels, side, side]` of images, `[length]` of texts.
+    input: Vec<u64>,
     classes: u64,
-    /// What each further image leaves for the backward pass, in fp32.
+    /// What each further image or text leaves for the backward pass, in fp32.
     saved_bytes_an_image: u64,
     paper: &'static str,
 }
@@ -23,14 +23,13 @@ struct Entry {
 impl Entry {
     fn of(model: ModelName) -> Result<Entry> {
         let input = model.input();
-        // The data sets that the small networks are for have ten classes.
-        let classes = if input.side < 64 { 10 } else { 1000 };
+        let classes = model.reference_classes();
         let stages = model.stages(classes);
         let saved = |batch| Ok::<u64, anyhow::Error>(saved_for_backward(&stages, batch, input)?.values().sum());
         Ok(Entry {
             model: model.as_str(),
             parameters: stages.iter().map(|stage| stage.op.parameters()).sum(),
-            input: [input.channels, input.side, input.side],
+            input: input.dimensions(),
             classes,
             saved_bytes_an_image: saved(2)? - saved(1)?,
             paper: model.paper(),
@@ -47,18 +46,21 @@ pub fn models(as_json: bool) -> Result<String> {
         return Ok(serde_json::to_string(&entries)?);
     }
     let rows = entries.iter().map(|entry| {
-        let [channels, side, _] = entry.input;
+        let input: Vec<String> = entry.input.iter().map(u64::to_string).collect();
         vec![
             entry.model.to_owned(),
             entry.parameters.to_string(),
-            format!("{channels}x{side}x{side}"),
+            input.join("x"),
             format!("{:.3}", entry.saved_bytes_an_image as f64 / f64::from(1 << 20)),
             entry.paper.to_owned(),
         ]
     });
-    let titles = ["model", ">parameters", "image", ">MiB an image", "paper"];
+    let titles = ["model", ">parameters", "input", ">MiB a sample", "paper"];
     let table = table(&titles, rows);
-    Ok(format!("{table}\nMiB an image: what each further image leaves for the backward pass, in fp32"))
+    Ok(format!(
+        "{table}\ninput: channels and sides of an image, or tokens of a text; MiB a sample: what each further one leaves for the backward \
+         pass, in fp32"
+    ))
 }
 
 #[cfg(test)]

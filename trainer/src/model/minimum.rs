@@ -3,7 +3,7 @@
 //! It is a lower bound: workspaces of operators, the allocator and the libraries need memory besides. So a refusal for
 //! lack of memory is never wrong. The check is needed because a huge request does not fail: the kernel grants it, finds
 //! page by page that there is no memory, and then kills the process, or another one.
-use super::plan::{F32, I64, input_bytes, saved_for_backward};
+use super::plan::{F32, input_bytes, label_bytes, saved_for_backward};
 use super::shape::{self, Misfit, Shape};
 use super::stage::Stage;
 
@@ -18,13 +18,15 @@ pub fn minimum_bytes(
 ) -> Result<u64, Misfit> {
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
     let buffers: u64 = stages.iter().map(|stage| stage.op.buffers()).sum();
-    let fixed = (parameters * copies_of_parameters + buffers) * F32 + input_bytes(batch, input) + batch * I64;
+    let fixed = (parameters * copies_of_parameters + buffers) * F32
+        + input_bytes(batch, input)
+        + label_bytes(stages, batch, input)?;
     let maps = if training {
         saved_for_backward(stages, batch, input)?.values().sum()
     } else {
         // The largest map that any stage leaves; each map is freed when its successor exists.
-        let largest = shape::shapes(stages, input)?.into_iter().skip(1).map(Shape::elements).max();
-        largest.unwrap_or(0) * batch * F32
+        let largest = shape::shapes(stages, input)?.into_iter().skip(1).map(Shape::bytes).max();
+        largest.unwrap_or(0) * batch
     };
     Ok(fixed + maps)
 }
@@ -39,9 +41,9 @@ mod tests {
     fn training_keeps_all_maps_and_inference_one() {
         let stages = ModelName::ResNet18.stages(1000);
         let fixed = |copies: u64| 11_689_512 * 4 * copies + 9_600 * 4 + 3 * 224 * 224 * 4 + 8;
-        let training = minimum_bytes(&stages, 1, Shape { channels: 3, side: 224 }, true, 2).expect("224 fits");
+        let training = minimum_bytes(&stages, 1, Shape::Maps { channels: 3, side: 224 }, true, 2).expect("224 fits");
         assert_eq!(training, fixed(2) + 690_653_704 - 31 * 21_581_728);
-        let inference = minimum_bytes(&stages, 1, Shape { channels: 3, side: 224 }, false, 1).expect("224 fits");
+        let inference = minimum_bytes(&stages, 1, Shape::Maps { channels: 3, side: 224 }, false, 1).expect("224 fits");
         assert_eq!(inference, fixed(1) + 64 * 112 * 112 * 4);
     }
 }

@@ -1,10 +1,13 @@
 //! The networks that the trainer knows, by name, and what is known of each.
 use super::shape::Shape;
 use super::stage::Stage;
-use super::zoo::resnet::Block;
+use super::zoo::bert::{self, Size};
+use super::zoo::resnet::{self, Block};
 use super::zoo::{
-    alexnet, densenet, inception_v1, lenet, mobilenet_v1, mobilenet_v2, resnet, squeezenet, vgg, xception,
+    alexnet, char_cnn, densenet, inception_v1, lenet, lstm, mobilenet_v1, mobilenet_v2, seq2seq, squeezenet, vgg,
+    xception,
 };
+use crate::data::{TextLabels, TextTokens, Texts};
 
 /// The networks that the trainer knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -67,15 +70,35 @@ pub enum ModelName {
     /// Xception, for images of 299 x 299.
     #[value(name = "xception")]
     Xception,
+    /// A language model: embedding, two layers of LSTM, a linear layer.
+    #[value(name = "lstm")]
+    Lstm,
+    /// The small character-level CNN, for texts of 1014 characters.
+    #[value(name = "char_cnn")]
+    CharCnn,
+    /// GRU encoder and decoder with attention between them.
+    #[value(name = "seq2seq")]
+    Seq2Seq,
+    /// BERT-base with a head that tells classes apart.
+    #[value(name = "bert_base")]
+    BertBase,
+    /// The smallest published BERT: two layers of 128.
+    #[value(name = "bert_tiny")]
+    BertTiny,
 }
 
 /// What is known of a network.
 struct Facts {
     name: &'static str,
-    /// Channels and side of the images that the reference implementation is for.
+    /// The input that the reference implementation is for.
     input: Shape,
     paper: &'static str,
 }
+
+/// Classes of the last layer in image networks, unless the user says otherwise: those of ImageNet.
+const CLASSES: u64 = 1000;
+/// The same in language models: characters that they know.
+const CHARACTERS: u64 = 128;
 
 impl ModelName {
     /// The two that the demo compares.
@@ -86,19 +109,64 @@ impl ModelName {
         self.facts().name
     }
 
-    /// Channels and side of the images that the reference implementation is for.
+    /// The input that the reference implementation is for.
     pub fn input(self) -> Shape {
         self.facts().input
     }
 
-    /// Images of another side: [channels, side, side].
-    pub fn input_of(self, side: u64) -> Shape {
-        Shape { side, ..self.input() }
+    /// Its input in another size: images of another side, texts of another length.
+    pub fn input_of(self, size: u64) -> Shape {
+        self.input().resized(size)
+    }
+
+    /// What it reads in such a size, in words.
+    pub fn input_text(self, size: u64) -> String {
+        let input = self.input_of(size);
+        if self.reads_text() { format!("texts of {input}") } else { format!("images of {input}") }
     }
 
     /// Where it was published.
     pub fn paper(self) -> &'static str {
         self.facts().paper
+    }
+
+    /// What it reads when it reads texts; none when it reads images. `classes` are those of its last layer.
+    pub fn texts(self, classes: u64) -> Option<Texts> {
+        let of = |tokens, labels| Some(Texts { tokens, labels });
+        match self {
+            ModelName::Lstm | ModelName::Seq2Seq => {
+                of(TextTokens::Characters { vocabulary: classes }, TextLabels::Next)
+            }
+            ModelName::CharCnn => of(TextTokens::Alphabet, TextLabels::File { classes }),
+            ModelName::BertBase | ModelName::BertTiny => {
+                of(TextTokens::Words { vocabulary: bert::VOCABULARY }, TextLabels::File { classes })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it reads texts, and not images.
+    pub fn reads_text(self) -> bool {
+        matches!(self.input(), Shape::Tokens { .. })
+    }
+
+    /// Classes of the last layer, unless the user says otherwise.
+    pub fn default_classes(self) -> u64 {
+        match self {
+            ModelName::Lstm | ModelName::Seq2Seq => CHARACTERS,
+            _ => CLASSES,
+        }
+    }
+
+    /// Classes of the data that the reference implementation is for.
+    pub fn reference_classes(self) -> u64 {
+        match self {
+            ModelName::LeNet5 | ModelName::DenseNet40 | ModelName::DenseNetBc100 => 10,
+            // Zhang et al. begin with the four kinds of news of AG; Hugging Face's default is two labels.
+            ModelName::CharCnn => 4,
+            ModelName::BertBase | ModelName::BertTiny => 2,
+            other => other.default_classes(),
+        }
     }
 
     /// The stages in the order in which they run.
@@ -123,14 +191,20 @@ impl ModelName {
             ModelName::DenseNetBc100 => densenet::stages(100, true, classes),
             ModelName::InceptionV1 => inception_v1::stages(classes),
             ModelName::Xception => xception::stages(classes),
+            ModelName::Lstm => lstm::stages(classes),
+            ModelName::CharCnn => char_cnn::stages(classes),
+            ModelName::Seq2Seq => seq2seq::stages(classes),
+            ModelName::BertBase => bert::stages(Size { layers: 12, features: 768, heads: 12 }, classes),
+            ModelName::BertTiny => bert::stages(Size { layers: 2, features: 128, heads: 2 }, classes),
         }
     }
 
     fn facts(self) -> Facts {
-        let of = |name, side, paper| Facts { name, input: Shape { channels: 3, side }, paper };
+        let of = |name, side, paper| Facts { name, input: Shape::Maps { channels: 3, side }, paper };
+        let text = |name, length, paper| Facts { name, input: Shape::Tokens { length }, paper };
         match self {
             ModelName::LeNet5 => {
-                Facts { name: "lenet5", input: Shape { channels: 1, side: 32 }, paper: "doi:10.1109/5.726791" }
+                Facts { name: "lenet5", input: Shape::Maps { channels: 1, side: 32 }, paper: "doi:10.1109/5.726791" }
             }
             ModelName::AlexNet => of("alexnet", 224, "arXiv:1404.5997"),
             ModelName::Vgg16 => of("vgg16", 224, "arXiv:1409.1556"),
@@ -150,6 +224,11 @@ impl ModelName {
             ModelName::DenseNetBc100 => of("densenet_bc100_12", 32, "arXiv:1608.06993"),
             ModelName::InceptionV1 => of("inception_v1", 224, "arXiv:1409.4842"),
             ModelName::Xception => of("xception", 299, "arXiv:1610.02357"),
+            ModelName::Lstm => text("lstm", 20, "arXiv:1409.2329"),
+            ModelName::CharCnn => text("char_cnn", 1014, "arXiv:1509.01626"),
+            ModelName::Seq2Seq => text("seq2seq", 100, "arXiv:1508.04025"),
+            ModelName::BertBase => text("bert_base", 128, "arXiv:1810.04805"),
+            ModelName::BertTiny => text("bert_tiny", 128, "arXiv:1908.08962"),
         }
     }
 }
@@ -163,7 +242,7 @@ impl std::fmt::Display for ModelName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::op::{Op, Place};
+    use crate::model::op::{Op, Place, SequenceOp};
     use crate::model::shape;
     use crate::model::stage::last_readers;
     use clap::ValueEnum;
@@ -193,6 +272,14 @@ mod tests {
             ModelName::DenseNetBc100 => (10, 769_162),
             ModelName::InceptionV1 => (1000, 6_624_904),
             ModelName::Xception => (1000, 22_855_952),
+            // Zaremba et al.'s 10,000 words; PyTorch's two biases a gate make 1,600 more a layer than one would.
+            ModelName::Lstm => (10_000, 4_653_200),
+            ModelName::CharCnn => (4, 11_339_780),
+            // nn.Embedding(10000, 256) twice, nn.GRU(256, 256) twice, nn.Linear(512, 256), nn.Linear(256, 10000).
+            ModelName::Seq2Seq => (10_000, 8_610_832),
+            // BertForSequenceClassification of bert-base-uncased and of google/bert_uncased_L-2_H-128_A-2.
+            ModelName::BertBase => (2, 109_483_778),
+            ModelName::BertTiny => (2, 4_386_178),
         };
         for &model in ModelName::value_variants() {
             let (classes, parameters) = expected(model);
@@ -201,12 +288,26 @@ mod tests {
         }
     }
 
-    /// In the reference's size every network ends with one number for each class.
+    /// In the reference's size every network ends with one number for each class, language models at each place.
     #[test]
     fn the_last_map_is_the_logits() {
         for &model in ModelName::value_variants() {
             let shapes = shape::shapes(&model.stages(10), model.input()).expect("the reference's size fits");
-            assert_eq!(shapes.last(), Some(&Shape { channels: 10, side: 1 }), "{model}");
+            let expected = match model {
+                ModelName::Lstm => Shape::Sequence { length: 20, features: 10 },
+                ModelName::Seq2Seq => Shape::Sequence { length: 50, features: 10 },
+                _ => Shape::Vector { features: 10 },
+            };
+            assert_eq!(shapes.last(), Some(&expected), "{model}");
+        }
+    }
+
+    /// Whether it writes over the first map that it reads.
+    fn is_in_place(op: Op) -> bool {
+        match op {
+            Op::Relu(place) | Op::Add(place) | Op::Dropout { place, .. } => place == Place::InPlace,
+            Op::Relu6 | Op::Sequence(SequenceOp::AddEmbedding { .. }) => true,
+            _ => false,
         }
     }
 
@@ -218,14 +319,9 @@ mod tests {
             let stages = model.stages(10);
             let last = last_readers(&stages);
             for (index, stage) in stages.iter().enumerate() {
-                let in_place = matches!(
-                    stage.op,
-                    Op::Relu(Place::InPlace)
-                        | Op::Relu6
-                        | Op::Add(Place::InPlace)
-                        | Op::Dropout { place: Place::InPlace, .. }
-                );
-                if in_place {
+                let is_read = index + 1 == stages.len() || last[index + 1].is_some();
+                assert!(is_read, "{model} {}: a map that nobody reads would be held to the end", stage.name);
+                if is_in_place(stage.op) {
                     assert_eq!(last[stage.reads[0].0], Some(index), "{model} {}", stage.name);
                 }
             }

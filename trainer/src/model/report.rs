@@ -3,29 +3,29 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::name::ModelName;
-use super::plan::{F32, I64, input_bytes, saved_for_backward};
+use super::plan::{F32, input_bytes, label_bytes, saved_for_backward};
 use crate::optimizer::Optimizer;
 
 /// The text of `trainer plan`: a table, or one JSON object of bytes.
 pub fn report(
     model: ModelName,
     batch: u64,
-    side: u64,
+    size: u64,
     classes: u64,
     optimizer: Optimizer,
     as_json: bool,
 ) -> Result<String> {
-    let (stages, input) = (model.stages(classes), model.input_of(side));
-    let channels = input.channels;
+    let (stages, input) = (model.stages(classes), model.input_of(size));
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
     let buffers: u64 = stages.iter().map(|stage| stage.op.buffers()).sum();
     let saved = saved_for_backward(&stages, batch, input)?;
     let saved_bytes: u64 = saved.values().sum();
-    let labels = batch * I64;
+    let labels = label_bytes(&stages, batch, input)?;
     let state = parameters * F32 * optimizer.states();
     if as_json {
+        let size_name = if model.reads_text() { "length" } else { "image_size" };
         let object = json!({
-            "model": model.as_str(), "batch": batch, "image_size": side, "classes": classes,
+            "model": model.as_str(), "batch": batch, size_name: size, "classes": classes,
             "parameters": parameters, "parameter_bytes": parameters * F32, "buffer_bytes": buffers * F32,
             "input_bytes": input_bytes(batch, input) + labels, "label_bytes": labels,
             "optimizer": optimizer.name.as_str(), "optimizer_state_bytes": state,
@@ -33,12 +33,12 @@ pub fn report(
         });
         return Ok(object.to_string());
     }
-    let mut text = format!("{model}, batch {batch}, images of {channels}x{side}x{side}, {classes} classes\n\n");
+    let mut text = format!("{model}, batch {batch}, {}, {classes} classes\n\n", model.input_text(size));
     let mut line = |name: &str, bytes: u64| text.push_str(&format!("{:>14} B  {name}\n", bytes));
     line("parameters; as much again for gradients", parameters * F32);
     line(&format!("state of the optimizer, {optimizer}"), state);
     line("buffers (batch norm's running statistics)", buffers * F32);
-    line("input (images and labels)", input_bytes(batch, input) + labels);
+    line("input (images or tokens, and labels)", input_bytes(batch, input) + labels);
     line("saved for backward, of that:", saved_bytes);
     for (layer, &bytes) in &saved {
         line(&format!("  {layer}"), bytes);

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Names are those of the PyTorch modules, whole from the root, because each stage is entered as one layer scope.
-use super::op::{Op, Place};
+use crate::model::op::{Op, Place};
 
 /// A map, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub struct Stage {
     pub name: String,
     /// What it does.
     pub op: Op,
-    /// The maps that it reads.
+    /// The maps that it reads, one at least.
     pub reads: Vec<Map>,
 }
 
@@ -64,17 +64,44 @@ impl Chain {
 
     /// A stage that reads the end of the chain.
     pub(super) fn then(&mut self, name: impl Into<String>, op: Op) -> Map {
-        self.stage(name, op, vec![self.end()])
+        self.read(name, op, vec![self.end()])
+    }
+
+    /// Stages one behind the other, as `nn.Sequential` names them: `prefix.first`, then `prefix.first+1`, and so on.
+    pub(super) fn sequence(&mut self, prefix: &str, first: usize, ops: impl IntoIterator<Item = Op>) -> Map {
+        for (index, op) in (first..).zip(ops) {
+            self.then(format!("{prefix}.{index}"), op);
+        }
+        self.end()
+    }
+
+    /// The end of the chain and a shortcut are added up. The shortcut is `before`, behind the stages of `projection` if there
+    /// are any.
+    pub(super) fn residual(
+        &mut self,
+        name: impl Into<String>,
+        before: Map,
+        projection: Vec<(String, Op)>,
+        place: Place,
+    ) -> Map {
+        let main = self.end();
+        self.branch(before);
+        for (name, op) in projection {
+            self.then(name, op);
+        }
+        let shortcut = self.end();
+        self.branch(main);
+        self.add(name, shortcut, place)
     }
 
     /// The end of the chain and `other` are added up.
     pub(super) fn add(&mut self, name: impl Into<String>, other: Map, place: Place) -> Map {
-        self.stage(name, Op::Add(place), vec![self.end(), other])
+        self.read(name, Op::Add(place), vec![self.end(), other])
     }
 
     /// `maps`, one behind the other.
     pub(super) fn concat(&mut self, name: impl Into<String>, maps: Vec<Map>) -> Map {
-        self.stage(name, Op::Concat, maps)
+        self.read(name, Op::Concat, maps)
     }
 
     /// The list.
@@ -82,7 +109,8 @@ impl Chain {
         self.stages
     }
 
-    fn stage(&mut self, name: impl Into<String>, op: Op, reads: Vec<Map>) -> Map {
+    /// A stage that reads `reads`, one map at least.
+    pub(super) fn read(&mut self, name: impl Into<String>, op: Op, reads: Vec<Map>) -> Map {
         self.stages.push(Stage { name: name.into(), op, reads });
         self.end = self.stages.len();
         self.end()
@@ -105,5 +133,19 @@ mod tests {
         let reads: Vec<Vec<usize>> = stages.iter().map(|stage| stage.reads.iter().map(|map| map.0).collect()).collect();
         assert_eq!(reads, [vec![0], vec![1], vec![1], vec![3, 2]]);
         assert_eq!(last_readers(&stages), [Some(0), Some(2), Some(3), Some(3), None]);
+    }
+
+    #[test]
+    fn a_shortcut_may_go_through_stages_of_its_own() {
+        let mut chain = Chain::default();
+        let before = chain.then("stem", Op::conv(3, 8, 3, 1, 1));
+        chain.sequence("main", 1, [Op::Relu(Place::New), Op::conv(8, 8, 3, 1, 1)]);
+        chain.residual("sum", before, vec![("skip".to_owned(), Op::conv(8, 8, 1, 1, 0))], Place::New);
+        let stages = chain.into_stages();
+        let told: Vec<(&str, Vec<usize>)> =
+            stages.iter().map(|stage| (stage.name.as_str(), stage.reads.iter().map(|map| map.0).collect())).collect();
+        let expected =
+            [("stem", vec![0]), ("main.1", vec![1]), ("main.2", vec![2]), ("skip", vec![1]), ("sum", vec![3, 4])];
+        assert_eq!(told, expected);
     }
 }

@@ -2,7 +2,7 @@
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
 use tch::{Result, Tensor, nn};
 
-use super::op::{Conv, Op};
+use super::op::{Conv, Op, SequenceOp};
 use super::stage::Stage;
 
 /// The variables of one stage; handles into the network's store.
@@ -16,6 +16,13 @@ pub(super) enum Weights {
     BatchNorm(BatchNorm),
     /// Weight `[to, from]`, bias `[to]`.
     Linear(Tensor, Tensor),
+    /// The table of an embedding, `[rows, features]`.
+    Table(Tensor),
+    /// Weight and bias of a layer norm, `[features]`.
+    LayerNorm(Tensor, Tensor),
+    /// For each layer a weight over the input `[gates x to, from]`, one over the state `[gates x to, to]`, and a bias to
+    /// each.
+    Recurrent(Vec<Tensor>),
 }
 
 /// The variables of a batch norm, each `[channels]`.
@@ -48,14 +55,58 @@ impl Weights {
             }
             Op::Linear { from, to } => {
                 // PyTorch's default of a linear layer: uniform within 1 / sqrt(features in), the bias as well.
-                let up = 1.0 / (from as f64).sqrt();
-                let uniform = nn::Init::Uniform { lo: -up, up };
-                let weight = path.f_var("weight", &[to as i64, from as i64], uniform)?;
-                Weights::Linear(weight, path.f_var("bias", &[to as i64], uniform)?)
+                let weight = path.f_var("weight", &[to as i64, from as i64], uniform(from))?;
+                Weights::Linear(weight, path.f_var("bias", &[to as i64], uniform(from))?)
             }
+            Op::Sequence(op) => of_sequence(op, &path)?,
             _ => Weights::None,
         })
     }
+}
+
+/// The variables of what works on sequences, with PyTorch's names and first values.
+fn of_sequence(op: SequenceOp, path: &nn::Path<'_>) -> Result<Weights> {
+    Ok(match op {
+        SequenceOp::Embedding { rows, features } | SequenceOp::AddEmbedding { rows, features, .. } => {
+            let normal = nn::Init::Randn { mean: 0.0, stdev: 1.0 };
+            Weights::Table(path.f_var("weight", &[rows as i64, features as i64], normal)?)
+        }
+        SequenceOp::Conv1d { from, to, kernel } => {
+            let first_values = uniform(from * kernel);
+            let weight = path.f_var("weight", &[to as i64, from as i64, kernel as i64], first_values)?;
+            Weights::Conv(weight, Some(path.f_var("bias", &[to as i64], first_values)?))
+        }
+        SequenceOp::LayerNorm { features } => {
+            let dims = [features as i64];
+            Weights::LayerNorm(path.f_ones("weight", &dims)?, path.f_zeros("bias", &dims)?)
+        }
+        SequenceOp::Lstm { from, to, layers } => recurrent(path, 4, from, to, layers)?,
+        SequenceOp::Gru { from, to } => recurrent(path, 3, from, to, 1)?,
+        _ => Weights::None,
+    })
+}
+
+/// The variables of recurrent layers, in the order in which libtorch takes them.
+fn recurrent(path: &nn::Path<'_>, gates: u64, from: u64, to: u64, layers: u64) -> Result<Weights> {
+    let mut weights = Vec::new();
+    for layer in 0..layers {
+        let (rows, columns) = ((gates * to) as i64, if layer == 0 { from } else { to } as i64);
+        for (name, dims) in [
+            ("weight_ih", &[rows, columns][..]),
+            ("weight_hh", &[rows, to as i64]),
+            ("bias_ih", &[rows]),
+            ("bias_hh", &[rows]),
+        ] {
+            weights.push(path.f_var(&format!("{name}_l{layer}"), dims, uniform(to))?);
+        }
+    }
+    Ok(Weights::Recurrent(weights))
+}
+
+/// Uniform within 1 / sqrt(`features`).
+fn uniform(features: u64) -> nn::Init {
+    let up = 1.0 / (features as f64).sqrt();
+    nn::Init::Uniform { lo: -up, up }
 }
 
 /// Kaiming normal over the fan-out, for the ReLU that follows.

@@ -29,7 +29,7 @@ impl Step for Inference {
         let logits = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();
-            self.network.forward(&batch.images, false).during("inference")?
+            self.network.forward(&batch.inputs, false).during("inference")?
         };
         recording.snapshot("end of inference");
         drop(logits);

@@ -28,8 +28,9 @@ use self::recording::Recording;
 use self::step::Step;
 use self::train::Training;
 use self::turns::StepClocks;
-use crate::data::{Batches, Dataset, Split};
+use crate::data::{Batches, Corpus, Dataset, ImageBatches, Passages, Split, TextBatches};
 use crate::model::Network;
+use crate::model::shape::shapes;
 use crate::settings::{Mode, Settings};
 use crate::{console, exit_code, interrupt};
 
@@ -53,11 +54,7 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     tch::set_num_threads(settings.threads as i32);
     let mut batches = {
         let _phase = phase!("data");
-        let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
-        let data = Dataset::open(&settings.data, split, settings.classes)?;
-        Batches::new(data, settings.batch as usize, settings.image_size as i64, settings.seed)
-            .with_channels(settings.model.input().channels)
-            .on(settings.device.into())
+        open_data(settings)?
     };
     let recording = Recording::start(settings)?;
     let mut work = init(settings, &recording)?;
@@ -89,6 +86,25 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The data, read and checked.
+fn open_data(settings: &Settings) -> Result<Batches> {
+    let (model, device) = (settings.model, settings.device.into());
+    let batch = settings.batch as usize;
+    if let Some(texts) = model.texts(settings.classes) {
+        let shapes = shapes(&model.stages(settings.classes), model.input_of(settings.size))?;
+        let places = shapes.last().map_or(0, |shape| shape.places());
+        let passages = Passages { batch, length: settings.size as usize, places: places as usize };
+        let texts = TextBatches::new(&Corpus::open(&settings.data)?, texts, passages, settings.seed)?;
+        return Ok(Batches::Texts(texts.on(device)));
+    }
+    let split = if settings.mode == Mode::Train { Split::Train } else { Split::Test };
+    let data = Dataset::open(&settings.data, split, settings.classes)?;
+    let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed)
+        .with_channels(model.input().features())
+        .on(device);
+    Ok(Batches::Images(images))
 }
 
 /// Most bytes that were ever resident, by the kernel's own account of this program. `getrusage` would not do: a process

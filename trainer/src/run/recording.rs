@@ -21,7 +21,7 @@ impl Recording {
             .fact("model", settings.model.as_str())
             .fact("mode", settings.mode.as_str())
             .fact("batch", settings.batch)
-            .fact("image_size", settings.image_size)
+            .fact(if settings.model.reads_text() { "length" } else { "image_size" }, settings.size)
             .fact("steps", settings.steps)
             .fact("threads", settings.threads)
             .fact("seed", settings.seed)

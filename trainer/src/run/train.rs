@@ -64,7 +64,7 @@ impl Step for Training {
         };
         let logits = {
             let _phase = phase!("forward");
-            self.network.forward(&batch.images, true).during("the forward pass")?
+            self.network.forward(&batch.inputs, true).during("the forward pass")?
         };
         let loss = {
             let _phase = phase!("loss");
@@ -87,11 +87,16 @@ impl Step for Training {
     }
 }
 
-/// Mean cross-entropy of logits `[N, classes]` and labels `[N]`, one f32. The logits are dropped early: the graph needs
-/// only the log-probabilities.
+/// Mean cross-entropy of logits `[N, classes]` and labels `[N]`, or of `[N, L, classes]` and `[N, L]`; one f32. The logits
+/// are dropped early: the graph needs only the log-probabilities.
 fn cross_entropy(logits: Tensor, labels: &Tensor) -> tch::Result<Tensor> {
+    let logits_of_places = logits.dim() > 2;
     let log_probabilities = logits.f_log_softmax(-1, None::<Kind>)?;
     drop(logits);
+    if logits_of_places {
+        let (log_probabilities, labels) = (log_probabilities.f_flatten(0, -2)?, labels.f_flatten(0, -1)?);
+        return log_probabilities.f_nll_loss(&labels, None::<&Tensor>, Reduction::Mean, IGNORED_LABEL);
+    }
     log_probabilities.f_nll_loss(labels, None::<&Tensor>, Reduction::Mean, IGNORED_LABEL)
 }
 

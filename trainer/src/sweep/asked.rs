@@ -93,7 +93,7 @@ fn suggestion(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{ImageSize, Models};
+    use crate::cli::{Models, Size};
     use crate::model::ModelName;
 
     fn problem(text: &str) -> String {
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!((common.repeat, common.seed, common.steps), (Some(Count(2)), Some(7), None));
         assert_eq!(grids.len(), 1);
         assert_eq!(grids[0].models, [Models::All]);
-        assert_eq!(grids[0].image_size, [ImageSize::Small, ImageSize::Pixels(97)]);
+        assert_eq!(grids[0].image_size, [Size::Small, Size::Number(97)]);
         assert_eq!((grids[0].threads.as_slice(), grids[0].batch.as_slice()), (&[Count(1)][..], &[Count(32)][..]));
         let two = parse("[[grid]]\nmodels = 'lenet5'\n[[grid]]\nmodels = 'resnet18'\n", Path::new("a.toml"));
         assert_eq!(two.expect("fine").grids[1].models, [Models::One(ModelName::ResNet18)]);

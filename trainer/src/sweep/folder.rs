@@ -21,8 +21,9 @@ use super::record::Record;
 pub(super) struct Settings {
     pub(super) steps: u64,
     pub(super) seed: u64,
-    pub(super) classes: u64,
-    pub(super) data: String,
+    /// `None`: each network's own.
+    pub(super) classes: Option<u64>,
+    pub(super) data: Option<String>,
 }
 
 /// A folder, held by this process alone.
@@ -145,15 +146,19 @@ fn file_name(point: &Point, repeat: u64) -> String {
 
 /// What differs, as parts of a sentence.
 fn changes(stored: &Settings, typed: &Settings) -> Vec<String> {
-    let number =
-        |name: &str, stored: u64, typed: u64| (stored != typed).then(|| format!("{name} {stored} and not {typed}"));
-    let data = (stored.data != typed.data).then(|| format!("data {} and not {}", stored.data, typed.data));
-    let numbers = [
-        number("steps", stored.steps, typed.steps),
-        number("seed", stored.seed, typed.seed),
-        number("classes", stored.classes, typed.classes),
+    let text = |number: Option<u64>| number.map(|number| number.to_string());
+    let differs = |name: &str, stored: Option<String>, typed: Option<String>| {
+        let usual = || "as usual".to_owned();
+        (stored != typed)
+            .then(|| format!("{name} {} and not {}", stored.unwrap_or_else(usual), typed.unwrap_or_else(usual)))
+    };
+    let all = [
+        differs("steps", text(Some(stored.steps)), text(Some(typed.steps))),
+        differs("seed", text(Some(stored.seed)), text(Some(typed.seed))),
+        differs("classes", text(stored.classes), text(typed.classes)),
+        differs("data", stored.data.clone(), typed.data.clone()),
     ];
-    numbers.into_iter().flatten().chain(data).collect()
+    all.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -162,7 +167,7 @@ mod tests {
     use crate::sweep::{point, record};
 
     fn settings() -> Settings {
-        Settings { steps: 5, seed: 1, classes: 10, data: "d".to_owned() }
+        Settings { steps: 5, seed: 1, classes: Some(10), data: Some("d".to_owned()) }
     }
 
     #[test]
@@ -188,7 +193,7 @@ mod tests {
     fn other_settings_are_refused_by_name() {
         let place = tempfile::tempdir().expect("a folder");
         drop(Folder::open(place.path(), &settings()).expect("made"));
-        let other = Settings { steps: 6, data: "e".to_owned(), ..settings() };
+        let other = Settings { steps: 6, data: Some("e".to_owned()), ..settings() };
         let problem = Folder::open(place.path(), &other).err().expect("refused").to_string();
         assert!(problem.contains("steps 5 and not 6, data d and not e"), "{problem}");
     }

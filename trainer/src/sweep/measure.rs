@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use alloc_timeline::Dimension;
 use anyhow::{Context, Result, bail, ensure};
 
+use super::conditions;
 use super::planned::Planned;
 use super::record::{Conditions, Measured, Outcome, Record};
 use crate::child::{self, Ended, Job, Times};
@@ -38,14 +39,13 @@ impl Runner<'_> {
         // That of the run before, if it is still there.
         let _ = fs::remove_file(&timeline);
         let work = self.work(planned);
-        let data = Path::new(&self.conditions.data);
         let job = Job {
             model: planned.model,
             mode: planned.mode,
             work: &work,
             batch: planned.point.batch,
             threads: planned.point.threads,
-            data,
+            data: &planned.data,
             optimizer: planned.optimizer,
         };
         // Every run is tracked where the tracker serves its allocator, so that its time and its bytes are of one process.
@@ -88,20 +88,19 @@ impl Runner<'_> {
             measured,
             started_unix_s: started,
             wall_ns,
-            conditions: self.conditions.clone(),
+            conditions: conditions::of(planned, self.conditions),
         }))
     }
 
     fn work(&self, planned: &Planned) -> WorkArgs {
-        let Conditions { steps, seed, classes, .. } = *self.conditions;
+        let Conditions { steps, seed, .. } = *self.conditions;
         WorkArgs {
             batch: planned.point.batch,
             steps,
-            image_size: planned.point.image_size,
+            input: planned.input(),
             threads: Some(planned.point.threads),
             seed,
             data: None,
-            classes,
             device: DeviceName::Cpu,
         }
     }

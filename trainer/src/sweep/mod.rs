@@ -12,10 +12,10 @@ mod record;
 mod room;
 
 mod folder;
-mod measure;
 
 mod conditions;
 
+mod measure;
 mod table;
 
 mod statistics;
@@ -36,16 +36,15 @@ use self::asked::Asked;
 use self::folder::{Folder, Settings};
 use self::measure::Runner;
 use self::planned::{Forecast, Planned};
-use self::record::{Outcome, Record};
+use self::record::{Conditions, Outcome, Record};
 use crate::cli::{Count, SweepArgs};
 use crate::rounds::{self, Pace, Progress};
-use crate::{check, console, exit_code, figures, interrupt};
+use crate::{console, exit_code, figures, interrupt};
 
 /// What is usual where nothing is typed.
 const REPEAT: u64 = 3;
 const STEPS: u64 = 10;
 const SEED: u64 = 1;
-const CLASSES: u64 = 1000;
 
 /// Runs what `args` ask for, or the rest of it. The exit code is 0 when every point has a result, be it the reason why it
 /// has no numbers; 2 when no run at all gave numbers; 130 when the user ended it.
@@ -55,11 +54,11 @@ pub fn sweep(args: &SweepArgs) -> Result<ExitCode> {
     let settings = Settings {
         steps: common.steps.map_or(STEPS, |Count(steps)| steps),
         seed: common.seed.unwrap_or(SEED),
-        classes: common.classes.map_or(CLASSES, |Count(classes)| classes),
-        data: check::data_folder(common.data.as_deref())?.display().to_string(),
+        classes: common.classes.map(|Count(classes)| classes),
+        data: common.data.as_ref().map(|folder| folder.display().to_string()),
     };
     let repeat = common.repeat.map_or(REPEAT, |Count(repeat)| repeat);
-    let points = planned::points(&asked, settings.classes)?;
+    let points = planned::points(&asked)?;
     let program = std::env::current_exe().context("cannot find this program's own file to start it again")?;
     let programs = program.parent().unwrap_or(Path::new(".")).to_owned();
     let conditions = conditions::conditions(&settings, &programs);
@@ -113,10 +112,10 @@ fn known(folder: &Folder, points: &[Planned], retry: bool) -> Result<Vec<Record>
 }
 
 /// A record for each point that is not to be started.
-fn refused(points: &[Planned], anyway: bool, conditions: &record::Conditions) -> Vec<Record> {
+fn refused(points: &[Planned], anyway: bool, conditions: &Conditions) -> Vec<Record> {
     let free = if anyway { None } else { room::free_bytes() };
     let record = |planned: &Planned| {
-        let forecast = planned.forecast(conditions.classes);
+        let forecast = planned.forecast();
         let (outcome, reason) = match (forecast.too_large(free), forecast) {
             (_, Forecast::Misfit(reason)) => (Outcome::Misfit, reason),
             (Some(reason), _) => (Outcome::TooLarge, reason),
@@ -130,7 +129,7 @@ fn refused(points: &[Planned], anyway: bool, conditions: &record::Conditions) ->
             measured: None,
             started_unix_s: 0,
             wall_ns: 0,
-            conditions: conditions.clone(),
+            conditions: conditions::of(planned, conditions),
         })
     };
     points.iter().filter_map(record).collect()

@@ -1,4 +1,6 @@
 //! `index.html`: the pictures, what differs, and every point with its numbers. It needs nothing but the files beside it.
+use std::collections::BTreeSet;
+
 use maud::{DOCTYPE, Markup, html};
 
 use super::pictures::Picture;
@@ -54,12 +56,14 @@ impl Page<'_> {
     }
 
     fn conditions(&self) -> Markup {
-        let Conditions { steps, seed, classes, data, commit, cpu, cpus, memory_bytes, kernel } = self.conditions;
+        let Conditions { steps, seed, commit, cpu, cpus, memory_bytes, kernel, .. } = self.conditions;
+        let data: BTreeSet<&str> = self.records.iter().map(|record| record.conditions.data.as_str()).collect();
+        let data: Vec<&str> = data.into_iter().collect();
         let done = self.records.iter().filter(|record| record.outcome == Outcome::Done).count();
         html! {
             p {
                 (self.points.len()) " point(s), " (done) " run(s) with numbers, each in a process of its own: " (steps)
-                " steps, seed " (seed) ", " (classes) " classes, data " (data) ". The first three steps of a run warm up; "
+                " steps, seed " (seed) ", data " (data.join(", ")) ". The first three steps of a run warm up; "
                 "no statistic counts them."
             }
             p.small {
@@ -86,7 +90,7 @@ impl Page<'_> {
             "max",
             "mean",
             "sd",
-            "images/s",
+            "samples/s",
             "peak live",
             "peak RSS",
         ];
@@ -105,7 +109,7 @@ impl Page<'_> {
                         td.n { (ms(of.step_interval.low)) " .. " (ms(of.step_interval.high)) }
                         @for number in [step.q3, step.p90, step.max, step.mean] { td.n { (ms(number)) } }
                         td.n { (step.sd.map_or("unknown".to_owned(), ms)) }
-                        td.n { (format!("{:.1}", of.images_per_second().median)) }
+                        td.n { (format!("{:.1}", of.samples_per_second().median)) }
                         td.n { (of.peak_live_bytes.map_or("unknown".to_owned(), mib)) }
                         td.n { (of.peak_rss.map_or("unknown".to_owned(), |rss| mib(rss.median as u64))) }
                     }

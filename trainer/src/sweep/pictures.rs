@@ -27,11 +27,11 @@ pub(super) fn pictures(points: &[PointStatistics]) -> Result<Vec<Picture>> {
     all.extend(models(points)?);
     let series = series(points);
     for (name, title, unit, of) in [
-        ("throughput", "Throughput against batch", "images a second", throughput as fn(&PointStatistics) -> Quantity),
-        ("time-per-image", "Time for an image against batch", "ms an image", image_ms),
+        ("throughput", "Throughput against batch", "samples a second", throughput as fn(&PointStatistics) -> Quantity),
+        ("time-per-sample", "Time for a sample against batch", "ms a sample", sample_ms),
     ] {
         for (place, chunk) in series.chunks(MOST_LINES).enumerate() {
-            let titles = titles(title, "batch (images in a step)", unit);
+            let titles = titles(title, "batch (samples in a step)", unit);
             let svg = against_batch(&titles, chunk, of)?;
             all.push(Picture { name: numbered(name, place), title: title.to_owned(), svg });
         }
@@ -61,11 +61,11 @@ fn mib(bytes: u64) -> f64 {
 }
 
 fn throughput(point: &PointStatistics) -> Quantity {
-    point.images_per_second()
+    point.samples_per_second()
 }
 
-fn image_ms(point: &PointStatistics) -> Quantity {
-    let Quantity { median, mut interval } = point.image_ns();
+fn sample_ms(point: &PointStatistics) -> Quantity {
+    let Quantity { median, mut interval } = point.sample_ns();
     (interval.low, interval.high) = (interval.low / 1e6, interval.high / 1e6);
     Quantity { median: median / 1e6, interval }
 }
@@ -133,7 +133,7 @@ fn models(points: &[PointStatistics]) -> Result<Vec<Picture>> {
         group.sort_by_key(|of| std::cmp::Reverse(of.peak_live_bytes));
         group.truncate(MOST_ROWS);
         let sizes = varying(group.iter().map(|of| &of.point));
-        let axes: Vec<Axis> = [Axis::Model, Axis::ImageSize]
+        let axes: Vec<Axis> = [Axis::Model, Axis::ImageSize, Axis::Length]
             .into_iter()
             .filter(|axis| *axis == Axis::Model || sizes.contains(axis))
             .collect();
@@ -197,7 +197,7 @@ fn memory_against_batch(series: &[&PointStatistics]) -> Result<Option<String>> {
         Axis::ALL.into_iter().filter(|&axis| axis != Axis::Batch && axis != Axis::Precision).collect();
     let title = format!("Peak live bytes against batch: {}", series[0].point.name(&rest));
     let steps: Vec<String> = series.iter().map(|of| of.point.batch.to_string()).collect();
-    let titles = titles(&title, "batch (images in a step)", "MiB");
+    let titles = titles(&title, "batch (samples in a step)", "MiB");
     chart::columns(&titles, &steps, &parts(series)).map(Some)
 }
 
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(names(&[("lenet5", 1)]), ["step-time.svg"], "one model, one batch");
         assert_eq!(names(&[("lenet5", 1), ("resnet18", 1)]), ["step-time.svg", "models.svg"]);
         let batches = names(&[("lenet5", 1), ("lenet5", 4)]);
-        assert_eq!(batches, ["step-time.svg", "throughput.svg", "time-per-image.svg", "memory-against-batch.svg"]);
+        assert_eq!(batches, ["step-time.svg", "throughput.svg", "time-per-sample.svg", "memory-against-batch.svg"]);
         assert_eq!(names(&[]), [""; 0]);
     }
 
@@ -231,7 +231,7 @@ mod tests {
         let all = pictures(&points(&[("lenet5", 1), ("lenet5", 4)])).expect("drawn");
         let svg = |name: &str| &all.iter().find(|picture| picture.name == name).expect("drawn").svg;
         assert!(svg("step-time.svg").contains("batch 4"));
-        assert!(svg("throughput.svg").contains("images a second"));
+        assert!(svg("throughput.svg").contains("samples a second"));
         assert!(svg("memory-against-batch.svg").contains("activation"));
     }
 }

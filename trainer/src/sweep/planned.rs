@@ -1,4 +1,6 @@
 //! From grids to points, and what is known of each before it runs.
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::ValueEnum;
 
@@ -6,14 +8,15 @@ use super::asked::Asked;
 use super::point::Point;
 use crate::allocator::Spec;
 use crate::check;
-use crate::cli::{Axes, ImageSize, LARGEST_IMAGE, Models};
+use crate::cli::{Axes, Common, Count, InputArgs, LARGEST_INPUT, Models, Size};
 use crate::figures::mib;
 use crate::model::{ModelName, shape};
-use crate::optimizer::{Optimizer, OptimizerName};
+use crate::optimizer::Optimizer;
 use crate::settings::Mode;
 
-/// An image of this size is small for every network.
-const SMALL: u64 = 64;
+/// An image of so many pixels, or a text of so many tokens, is small for every network.
+const SMALL_IMAGE: u64 = 64;
+const SMALL_TEXT: u64 = 32;
 
 /// A point, and what it takes to run it.
 #[derive(Clone, Debug)]
@@ -24,6 +27,10 @@ pub(super) struct Planned {
     /// Used where the mode is training.
     pub(super) optimizer: Optimizer,
     pub(super) allocator: Spec,
+    /// Outputs of the last layer.
+    pub(super) classes: u64,
+    /// Folder of the data.
+    pub(super) data: PathBuf,
 }
 
 /// Whether a point can run, as far as shapes tell.
@@ -50,11 +57,11 @@ impl Forecast {
 }
 
 /// All points of all grids, each once.
-pub(super) fn points(asked: &Asked, classes: u64) -> Result<Vec<Planned>> {
+pub(super) fn points(asked: &Asked) -> Result<Vec<Planned>> {
     let usual = check::threads(None)?;
     let mut all: Vec<Planned> = Vec::new();
     for grid in &asked.grids {
-        for planned in of_grid(grid, classes, usual) {
+        for planned in of_grid(grid, &asked.common, usual)? {
             if !all.iter().any(|other| other.point == planned.point) {
                 all.push(planned);
             }
@@ -63,17 +70,20 @@ pub(super) fn points(asked: &Asked, classes: u64) -> Result<Vec<Planned>> {
     Ok(all)
 }
 
-fn of_grid(grid: &Axes, classes: u64, usual_threads: u64) -> Vec<Planned> {
+fn of_grid(grid: &Axes, common: &Common, usual_threads: u64) -> Result<Vec<Planned>> {
     let threads: Vec<u64> = match grid.threads.as_slice() {
         [] => vec![usual_threads],
         some => some.iter().map(|count| count.0).collect(),
     };
     let mut all = Vec::new();
     for model in grid.models.iter().flat_map(|models| each(*models)) {
+        let classes = common.classes.map_or_else(|| model.default_classes(), |Count(classes)| classes);
+        let data = check::data_folder(model, common.data.as_deref())?;
+        let sizes = if model.reads_text() { &grid.length } else { &grid.image_size };
         for &mode in &grid.modes {
             for batch in &grid.batch {
-                for &size in &grid.image_size {
-                    let side = pixels(size, model, batch.0, mode, classes);
+                for &size in sizes {
+                    let size = number(size, model, batch.0, mode, classes);
                     for &optimizer in &grid.optimizer {
                         for precision in &grid.precision {
                             for allocator in &grid.allocator {
@@ -82,13 +92,16 @@ fn of_grid(grid: &Axes, classes: u64, usual_threads: u64) -> Vec<Planned> {
                                         model: model.to_string(),
                                         mode: mode.to_string(),
                                         batch: batch.0,
-                                        image_size: side,
+                                        image_size: (!model.reads_text()).then_some(size),
+                                        length: model.reads_text().then_some(size),
                                         optimizer: (mode == Mode::Train).then(|| optimizer.as_str().to_owned()),
                                         precision: precision.as_str().to_owned(),
                                         allocator: allocator.to_string(),
                                         threads,
                                     };
-                                    all.push(planned(point, model, mode, optimizer, allocator.clone()));
+                                    let optimizer = Optimizer { name: optimizer, ..Optimizer::default() };
+                                    let (allocator, data) = (allocator.clone(), data.clone());
+                                    all.push(Planned { point, model, mode, optimizer, allocator, classes, data });
                                 }
                             }
                         }
@@ -97,11 +110,7 @@ fn of_grid(grid: &Axes, classes: u64, usual_threads: u64) -> Vec<Planned> {
             }
         }
     }
-    all
-}
-
-fn planned(point: Point, model: ModelName, mode: Mode, name: OptimizerName, allocator: Spec) -> Planned {
-    Planned { point, model, mode, optimizer: Optimizer { name, ..Optimizer::default() }, allocator }
+    Ok(all)
 }
 
 fn each(models: Models) -> Vec<ModelName> {
@@ -111,32 +120,35 @@ fn each(models: Models) -> Vec<ModelName> {
     }
 }
 
-/// The size in pixels. A network that takes no small image at all keeps 64, and is told to be a misfit.
-fn pixels(size: ImageSize, model: ModelName, batch: u64, mode: Mode, classes: u64) -> u64 {
-    let reference = model.input().side;
+/// The size in pixels or tokens. A network that takes nothing small at all is told to be a misfit.
+fn number(size: Size, model: ModelName, batch: u64, mode: Mode, classes: u64) -> u64 {
+    let reference = model.input().size();
     match size {
-        ImageSize::Pixels(pixels) => pixels,
-        ImageSize::Reference => reference,
-        ImageSize::Small => {
-            let (small, training) = (SMALL.min(reference), mode == Mode::Train);
+        Size::Number(number) => number,
+        Size::Reference => reference,
+        Size::Small => {
+            let small = reference.min(if model.reads_text() { SMALL_TEXT } else { SMALL_IMAGE });
+            let training = mode == Mode::Train;
             let fits = check::sizes(model, batch, small, classes, training).is_ok();
-            let smallest = || {
-                let (stages, channels) = (model.stages(classes), model.input().channels);
-                shape::smallest(&stages, channels, batch, training, LARGEST_IMAGE)
-            };
+            let smallest = || shape::smallest(&model.stages(classes), model.input(), batch, training, LARGEST_INPUT);
             if fits { small } else { smallest().unwrap_or(small) }
         }
     }
 }
 
 impl Planned {
+    /// What the network reads.
+    pub(super) fn input(&self) -> InputArgs {
+        let Point { image_size, length, .. } = self.point;
+        InputArgs { image_size, length, classes: Some(self.classes) }
+    }
+
     /// What the shapes say.
-    pub(super) fn forecast(&self, classes: u64) -> Forecast {
-        let Planned { point, model, mode, optimizer, .. } = self;
-        let training = *mode == Mode::Train;
-        let checked = check::sizes(*model, point.batch, point.image_size, classes, training).and_then(|()| {
-            check::least_bytes(*model, point.batch, point.image_size, classes, training.then_some(*optimizer))
-        });
+    pub(super) fn forecast(&self) -> Forecast {
+        let &Planned { ref point, model, mode, optimizer, classes, .. } = self;
+        let (training, size) = (mode == Mode::Train, self.input().size(model));
+        let checked = check::sizes(model, point.batch, size, classes, training)
+            .and_then(|()| check::least_bytes(model, point.batch, size, classes, training.then_some(optimizer)));
         match checked {
             Ok(bytes) => Forecast::Needs(bytes),
             Err(misfit) => Forecast::Misfit(format!("{misfit:#}")),
@@ -154,7 +166,7 @@ mod tests {
         let Task::Sweep(args) = Cli::parse_from([&["trainer", "sweep"], flags].concat()).task else {
             panic!("sweep is the Sweep task")
         };
-        points(&Asked::of(&args).expect("flags"), 1000).expect("points")
+        points(&Asked::of(&args).expect("flags")).expect("points")
     }
 
     /// 1 model x 2 batches x 2 optimizers in training and, without an optimizer, 1 x 2 in inference.
@@ -163,7 +175,7 @@ mod tests {
         let flags = ["--models", "lenet5", "--modes", "train,infer", "--batch", "1,2", "--optimizer", "sgd,adam"];
         let all = asked(&flags);
         assert_eq!(all.len(), 4 + 2);
-        assert!(all.iter().all(|planned| planned.point.image_size == 32), "what LeNet-5 was made for");
+        assert!(all.iter().all(|planned| planned.point.image_size == Some(32)), "what LeNet-5 was made for");
     }
 
     #[test]
@@ -171,7 +183,7 @@ mod tests {
         let all = asked(&["--models", "all", "--image-size", "small", "--batch", "2"]);
         assert_eq!(all.len(), ModelName::value_variants().len());
         for planned in &all {
-            assert!(matches!(planned.forecast(1000), Forecast::Needs(_)), "{:?}", planned.forecast(1000));
+            assert!(matches!(planned.forecast(), Forecast::Needs(_)), "{:?}", planned.forecast());
         }
     }
 
@@ -179,8 +191,8 @@ mod tests {
     #[test]
     fn what_cannot_run_is_known() {
         let lenet = &asked(&["--models", "lenet5", "--image-size", "97"])[0];
-        assert!(matches!(lenet.forecast(10), Forecast::Misfit(reason) if reason.contains("--image-size 32")));
-        let huge = &asked(&["--models", "resnet18", "--batch", "1000000"])[0].forecast(1000);
+        assert!(matches!(lenet.forecast(), Forecast::Misfit(reason) if reason.contains("--image-size 32")));
+        let huge = &asked(&["--models", "resnet18", "--batch", "1000000"])[0].forecast();
         assert!(huge.too_large(Some(1 << 40)).is_some_and(|reason| reason.ends_with("1048576.0 MiB are free")));
         assert_eq!(huge.too_large(None), None, "what is not known refuses nothing");
     }

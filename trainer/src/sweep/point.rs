@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Point {
     pub(super) model: String,
     pub(super) mode: String,
-    /// Images in a step.
+    /// Images or texts in a step.
     pub(super) batch: u64,
-    /// Height and width in pixels.
-    pub(super) image_size: u64,
+    /// Height and width of images in pixels; of networks that read images.
+    pub(super) image_size: Option<u64>,
+    /// Length of texts in tokens; of networks that read texts.
+    pub(super) length: Option<u64>,
     /// There is none in inference.
     pub(super) optimizer: Option<String>,
     pub(super) precision: String,
@@ -26,6 +28,7 @@ pub(super) enum Axis {
     Mode,
     Batch,
     ImageSize,
+    Length,
     Optimizer,
     Precision,
     Allocator,
@@ -33,11 +36,12 @@ pub(super) enum Axis {
 }
 
 impl Axis {
-    pub(super) const ALL: [Axis; 8] = [
+    pub(super) const ALL: [Axis; 9] = [
         Axis::Model,
         Axis::Mode,
         Axis::Batch,
         Axis::ImageSize,
+        Axis::Length,
         Axis::Optimizer,
         Axis::Precision,
         Axis::Allocator,
@@ -51,6 +55,7 @@ impl Axis {
             Axis::Mode => "mode",
             Axis::Batch => "batch",
             Axis::ImageSize => "image_size",
+            Axis::Length => "length",
             Axis::Optimizer => "optimizer",
             Axis::Precision => "precision",
             Axis::Allocator => "allocator",
@@ -66,7 +71,8 @@ impl Point {
             Axis::Model => self.model.clone(),
             Axis::Mode => self.mode.clone(),
             Axis::Batch => self.batch.to_string(),
-            Axis::ImageSize => self.image_size.to_string(),
+            Axis::ImageSize => self.image_size.map_or(String::new(), |side| side.to_string()),
+            Axis::Length => self.length.map_or(String::new(), |length| length.to_string()),
             Axis::Optimizer => self.optimizer.clone().unwrap_or_default(),
             Axis::Precision => self.precision.clone(),
             Axis::Allocator => self.allocator.clone(),
@@ -82,15 +88,24 @@ impl Point {
         Axis::ALL.into_iter().all(same) && self.on(axis) != other.on(axis)
     }
 
+    /// `64 px`, or `32 tokens`.
+    fn size_name(&self) -> String {
+        match (self.image_size, self.length) {
+            (Some(side), _) => format!("{side} px"),
+            (None, length) => format!("{} tokens", length.unwrap_or(0)),
+        }
+    }
+
     /// Part of a file's name. Two points differ in it.
     pub(super) fn file_name(&self) -> String {
-        let Point { model, mode, batch, image_size, optimizer, precision, allocator, threads } = self;
+        let Point { model, mode, batch, optimizer, precision, allocator, threads, .. } = self;
+        let size = self.size_name().replace(' ', "");
         let optimizer = optimizer.as_deref().unwrap_or("none");
         // An allocator's settings may contain anything; a letter that a name must not contain becomes its number.
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
         let allocator: String =
             allocator.chars().map(|c| if plain(c) { c.to_string() } else { format!("%{:x}", u32::from(c)) }).collect();
-        format!("{model}-{mode}-b{batch}-{image_size}px-{optimizer}-{precision}-{allocator}-{threads}t")
+        format!("{model}-{mode}-b{batch}-{size}-{optimizer}-{precision}-{allocator}-{threads}t")
     }
 }
 
@@ -109,7 +124,8 @@ impl Point {
     pub(super) fn name(&self, axes: &[Axis]) -> String {
         let word = |axis: &Axis| match axis {
             Axis::Batch => Some(format!("batch {}", self.batch)),
-            Axis::ImageSize => Some(format!("{} px", self.image_size)),
+            Axis::ImageSize => self.image_size.map(|_| self.size_name()),
+            Axis::Length => self.length.map(|_| self.size_name()),
             Axis::Threads if self.threads == 1 => Some("1 thread".to_owned()),
             Axis::Threads => Some(format!("{} threads", self.threads)),
             Axis::Optimizer => self.optimizer.clone(),
@@ -131,7 +147,8 @@ pub(super) fn example(model: &str, batch: u64) -> Point {
         model: model.to_owned(),
         mode: "train".to_owned(),
         batch,
-        image_size: 32,
+        image_size: Some(32),
+        length: None,
         optimizer: Some("sgd".to_owned()),
         precision: "fp32".to_owned(),
         allocator: "jemalloc".to_owned(),

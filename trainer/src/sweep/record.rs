@@ -78,7 +78,7 @@ impl Measured {
     }
 }
 
-/// What a run's numbers depend on besides its point.
+/// What a run's numbers depend on besides its point. Classes and data are those of its model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Conditions {
     pub(super) steps: u64,

@@ -57,12 +57,12 @@ fn table(points: &[PointStatistics]) -> String {
             of.runs.to_string(),
             milliseconds(of.step_ns.median as u64),
             format!("{} .. {}", milliseconds(of.step_interval.low as u64), milliseconds(of.step_interval.high as u64)),
-            format!("{:.1}", of.images_per_second().median),
+            format!("{:.1}", of.samples_per_second().median),
             of.peak_live_bytes.map_or("unknown".to_owned(), mib),
             of.peak_rss.map_or("unknown".to_owned(), |rss| mib(rss.median as u64)),
         ]
     });
-    figures::table(&["point", ">runs", ">a step", ">95 % interval", ">images/s", ">peak live", ">peak RSS"], rows)
+    figures::table(&["point", ">runs", ">a step", ">95 % interval", ">samples/s", ">peak live", ">peak RSS"], rows)
 }
 
 /// What a run that ended says, in a line.

@@ -45,16 +45,16 @@ impl Quantity {
 }
 
 impl PointStatistics {
-    /// Nanoseconds for an image.
-    pub(super) fn image_ns(&self) -> Quantity {
+    /// Nanoseconds for a sample: an image, or a text.
+    pub(super) fn sample_ns(&self) -> Quantity {
         let batch = self.point.batch as f64;
         let Interval { low, high } = self.step_interval;
         Quantity { median: self.step_ns.median / batch, interval: Interval { low: low / batch, high: high / batch } }
     }
 
-    /// Images in a second.
-    pub(super) fn images_per_second(&self) -> Quantity {
-        let Quantity { median, interval: Interval { low, high } } = self.image_ns();
+    /// Samples in a second.
+    pub(super) fn samples_per_second(&self) -> Quantity {
+        let Quantity { median, interval: Interval { low, high } } = self.sample_ns();
         Quantity { median: 1e9 / median, interval: Interval { low: 1e9 / high, high: 1e9 / low } }
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn differences(points: &[PointStatistics]) -> Vec<Difference> {
             let alike = |base: &&PointStatistics| base.point.differs_only_in(&other.point, axis);
             let Some(base) = points[..place].iter().find(alike) else { continue };
             let quantities = [
-                ("time for an image", Some(base.image_ns()), Some(other.image_ns())),
+                ("time for a sample", Some(base.sample_ns()), Some(other.sample_ns())),
                 ("peak live bytes", base.peak_live, other.peak_live),
                 ("peak RSS", base.peak_rss, other.peak_rss),
             ];
@@ -149,7 +149,7 @@ pub(super) fn statistics_csv(points: &[PointStatistics]) -> Result<Vec<u8>> {
         "step_ns_max",
         "step_ns_mean",
         "step_ns_sd",
-        "images_per_second",
+        "samples_per_second",
         "peak_live_bytes",
         "peak_rss_bytes",
     ];
@@ -160,7 +160,7 @@ pub(super) fn statistics_csv(points: &[PointStatistics]) -> Result<Vec<u8>> {
         let numbers = [min, q1, median, low, high, q3, p90, max, mean].map(|number| number.to_string());
         let rest = [
             sd.map_or(String::new(), |sd| sd.to_string()),
-            of.images_per_second().median.to_string(),
+            of.samples_per_second().median.to_string(),
             of.peak_live_bytes.map_or(String::new(), |bytes| bytes.to_string()),
             of.peak_rss.map_or(String::new(), |rss| rss.median.to_string()),
         ];
@@ -195,7 +195,7 @@ mod tests {
         let records = [records(1, one), records(2, two)].concat();
         let points = [point::example("lenet5", 1), point::example("lenet5", 2)];
         let all = differences(&by_point(&points, &records, 1));
-        all.into_iter().find(|difference| difference.quantity == "time for an image").expect("compared")
+        all.into_iter().find(|difference| difference.quantity == "time for a sample").expect("compared")
     }
 
     /// Steps of 10 and 12 ns in three runs: the median is 11. With batch 2, 11 ns are 5.5 an image, 181.8 million a second.
@@ -204,8 +204,8 @@ mod tests {
         let all = by_point(&[point::example("lenet5", 2)], &records(2, &[10, 10, 10]), 1);
         let [point] = &all[..] else { panic!("one point") };
         assert_eq!((point.runs, point.step_ns.count, point.step_ns.median), (3, 6, 11.0));
-        assert_eq!(point.image_ns().median, 5.5);
-        assert_eq!(point.images_per_second().median.round(), 181_818_182.0);
+        assert_eq!(point.sample_ns().median, 5.5);
+        assert_eq!(point.samples_per_second().median.round(), 181_818_182.0);
         assert_eq!((point.peak_live_bytes, point.peak_by_category["parameter"]), (Some(3 << 20), 1 << 20));
     }
 

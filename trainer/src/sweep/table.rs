@@ -51,7 +51,8 @@ fn columns() -> Vec<Column> {
         text("model", |record| Some(record.point.model.clone())),
         text("mode", |record| Some(record.point.mode.clone())),
         integer("batch", |record| Some(record.point.batch)),
-        integer("image_size", |record| Some(record.point.image_size)),
+        integer("image_size", |record| record.point.image_size),
+        integer("length", |record| record.point.length),
         text("optimizer", |record| record.point.optimizer.clone()),
         text("precision", |record| Some(record.point.precision.clone())),
         text("allocator", |record| Some(record.point.allocator.clone())),
@@ -76,7 +77,7 @@ fn columns() -> Vec<Column> {
         real("step_ns_max", |record| Some(steady(record)?.max)),
         real("step_ns_mean", |record| Some(steady(record)?.mean)),
         real("step_ns_sd", |record| steady(record)?.sd),
-        real("images_per_second", |record| Some(record.point.batch as f64 * 1e9 / steady(record)?.median)),
+        real("samples_per_second", |record| Some(record.point.batch as f64 * 1e9 / steady(record)?.median)),
         integer("peak_live_bytes", |record| record.measured.as_ref()?.peak_live_bytes),
     ]);
     all.extend(Category::ALL.map(|category| {

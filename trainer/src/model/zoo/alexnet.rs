@@ -1,6 +1,6 @@
 //! AlexNet, module for module as torchvision has it (Krizhevsky, 2014, "One weird trick").
-use super::super::op::{Op, Place, Window};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Stage};
 
 /// The stages for images of 3 channels.
 pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {
@@ -21,9 +21,7 @@ pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {
         Op::Relu(Place::InPlace),
         pool,
     ];
-    for (index, op) in features.into_iter().enumerate() {
-        chain.then(format!("features.{index}"), op);
-    }
+    chain.sequence("features", 0, features);
     chain.then("avgpool", Op::AdaptiveAvgPool { side: 6 });
     chain.then("avgpool", Op::Flatten);
     let dropout = Op::Dropout { percent: 50, place: Place::New };
@@ -36,8 +34,6 @@ pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {
         Op::Relu(Place::InPlace),
         Op::Linear { from: 4096, to: classes },
     ];
-    for (index, op) in classifier.into_iter().enumerate() {
-        chain.then(format!("classifier.{index}"), op);
-    }
+    chain.sequence("classifier", 0, classifier);
     chain.into_stages()
 }

@@ -1,7 +1,7 @@
 //! DenseNets for images of 32 x 32 (Huang et al., 2016): DenseNet-40 with growth 12, and DenseNet-BC-100 with growth 12,
 //! which has bottlenecks and compresses between its blocks.
-use super::super::op::{Op, Place, Window};
-use super::super::stage::{Chain, Map, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Map, Stage};
 
 /// Channels that each layer adds.
 const GROWTH: u64 = 12;

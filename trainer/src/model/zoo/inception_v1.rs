@@ -1,7 +1,7 @@
 //! InceptionV1 (GoogLeNet, Szegedy et al., 2014), module for module as torchvision has it: with batch norm, with 3x3
 //! where the paper has 5x5, and without the auxiliary classifiers.
-use super::super::op::{Op, Place, Window};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Map, Stage};
 
 /// Channels of an inception block: in; 1x1; 3x3 reduced and full; "5x5" reduced and full; behind the pool.
 type Widths = [u64; 7];
@@ -61,7 +61,7 @@ fn inception(chain: &mut Chain, name: &str, widths: Widths) {
 }
 
 /// Convolution, batch norm and ReLU; the ReLU has no module of its own.
-fn convolution(chain: &mut Chain, name: &str, convolution: Op, channels: u64) -> super::super::stage::Map {
+fn convolution(chain: &mut Chain, name: &str, convolution: Op, channels: u64) -> Map {
     chain.then(format!("{name}.conv"), convolution);
     chain.then(format!("{name}.bn"), Op::BatchNorm { channels });
     chain.then(name, Op::Relu(Place::InPlace))

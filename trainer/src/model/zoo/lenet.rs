@@ -1,7 +1,7 @@
 //! LeNet-5 (LeCun et al., 1998) as it is trained today: ReLU and max pooling in place of squashed sums and trained
 //! subsampling. For grey images of 32 x 32.
-use super::super::op::{Op, Place, Window};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Stage};
 
 /// The stages for images of one channel.
 pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {

@@ -2,8 +2,8 @@
 //!
 //! The activation is plain ReLU, which keeps its result for the backward pass. ReLU6 would be a hardtanh, which
 //! keeps its input: half as many bytes again.
-use super::super::op::{Op, Place};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place};
+use crate::model::stage::{Chain, Stage};
 
 /// Channels and stride of the 13 depthwise-separable blocks, at width 1.0.
 const BLOCKS: [(u64, u64); 13] = [
@@ -27,11 +27,11 @@ pub(in crate::model) fn stages(quarters: u64, classes: u64) -> Vec<Stage> {
     let width = |channels: u64| channels * quarters / 4;
     let mut chain = Chain::default();
     let mut from = width(32);
-    triple(&mut chain, "model.0", 0, Op::conv(3, from, 3, 2, 1), from);
+    chain.sequence("model.0", 0, normalised(Op::conv(3, from, 3, 2, 1), from));
     for (index, (to, stride)) in BLOCKS.into_iter().enumerate() {
         let (name, to) = (format!("model.{}", index + 1), width(to));
-        triple(&mut chain, &name, 0, Op::depthwise(from, stride), from);
-        triple(&mut chain, &name, 3, Op::conv(from, to, 1, 1, 0), to);
+        let ops = [normalised(Op::depthwise(from, stride), from), normalised(Op::conv(from, to, 1, 1, 0), to)];
+        chain.sequence(&name, 0, ops.into_iter().flatten());
         from = to;
     }
     chain.then("model.14", Op::AdaptiveAvgPool { side: 1 });
@@ -40,9 +40,7 @@ pub(in crate::model) fn stages(quarters: u64, classes: u64) -> Vec<Stage> {
     chain.into_stages()
 }
 
-/// Convolution, batch norm and ReLU as `name.first`, `name.first+1`, `name.first+2`.
-fn triple(chain: &mut Chain, name: &str, first: u64, convolution: Op, channels: u64) {
-    chain.then(format!("{name}.{first}"), convolution);
-    chain.then(format!("{name}.{}", first + 1), Op::BatchNorm { channels });
-    chain.then(format!("{name}.{}", first + 2), Op::Relu(Place::InPlace));
+/// A convolution that leaves so many channels, with batch norm and ReLU.
+fn normalised(convolution: Op, channels: u64) -> [Op; 3] {
+    [convolution, Op::BatchNorm { channels }, Op::Relu(Place::InPlace)]
 }

@@ -1,6 +1,6 @@
 //! MobileNetV2 at width 1.0, module for module as torchvision has it (Sandler et al., 2018).
-use super::super::op::{Op, Place};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place};
+use crate::model::stage::{Chain, Stage};
 
 /// How much wider a block is inside, its channels, how often it stands, and its first stride: table 2 of the paper.
 const BLOCKS: [(u64, u64, u64, u64); 7] =
@@ -9,7 +9,7 @@ const BLOCKS: [(u64, u64, u64, u64); 7] =
 /// The stages for images of 3 channels.
 pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {
     let mut chain = Chain::default();
-    triple(&mut chain, "features.0", Op::conv(3, 32, 3, 2, 1), 32);
+    chain.sequence("features.0", 0, normalised(Op::conv(3, 32, 3, 2, 1), 32));
     let (mut from, mut index) = (32, 1);
     for (expansion, to, count, stride) in BLOCKS {
         for repeat in 0..count {
@@ -18,7 +18,7 @@ pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {
             (from, index) = (to, index + 1);
         }
     }
-    triple(&mut chain, &format!("features.{index}"), Op::conv(from, 1280, 1, 1, 0), 1280);
+    chain.sequence(&format!("features.{index}"), 0, normalised(Op::conv(from, 1280, 1, 1, 0), 1280));
     chain.then("avgpool", Op::AdaptiveAvgPool { side: 1 });
     chain.then("avgpool", Op::Flatten);
     chain.then("classifier.0", Op::Dropout { percent: 20, place: Place::New });
@@ -31,20 +31,18 @@ fn block(chain: &mut Chain, name: &str, from: u64, to: u64, expansion: u64, stri
     let (before, inside) = (chain.end(), from * expansion);
     let mut part = 0;
     if expansion != 1 {
-        triple(chain, &format!("{name}.conv.{part}"), Op::conv(from, inside, 1, 1, 0), inside);
+        chain.sequence(&format!("{name}.conv.{part}"), 0, normalised(Op::conv(from, inside, 1, 1, 0), inside));
         part += 1;
     }
-    triple(chain, &format!("{name}.conv.{part}"), Op::depthwise(inside, stride), inside);
-    chain.then(format!("{name}.conv.{}", part + 1), Op::conv(inside, to, 1, 1, 0));
-    chain.then(format!("{name}.conv.{}", part + 2), Op::BatchNorm { channels: to });
+    chain.sequence(&format!("{name}.conv.{part}"), 0, normalised(Op::depthwise(inside, stride), inside));
+    let projection = [Op::conv(inside, to, 1, 1, 0), Op::BatchNorm { channels: to }];
+    chain.sequence(&format!("{name}.conv"), part + 1, projection);
     if stride == 1 && from == to {
-        chain.add(name, before, Place::New);
+        chain.residual(name, before, Vec::new(), Place::New);
     }
 }
 
-/// Convolution, batch norm and ReLU6 as `name.0`, `name.1`, `name.2`.
-fn triple(chain: &mut Chain, name: &str, convolution: Op, channels: u64) {
-    chain.then(format!("{name}.0"), convolution);
-    chain.then(format!("{name}.1"), Op::BatchNorm { channels });
-    chain.then(format!("{name}.2"), Op::Relu6);
+/// A convolution that leaves so many channels, with batch norm and ReLU6.
+fn normalised(convolution: Op, channels: u64) -> [Op; 3] {
+    [convolution, Op::BatchNorm { channels }, Op::Relu6]
 }

@@ -9,3 +9,8 @@ pub(super) mod resnet;
 pub(super) mod squeezenet;
 pub(super) mod vgg;
 pub(super) mod xception;
+
+pub(super) mod bert;
+pub(super) mod char_cnn;
+pub(super) mod lstm;
+pub(super) mod seq2seq;

@@ -1,7 +1,7 @@
 //! ResNets, module for module as torchvision has them (He et al., 2015, with 1x1 shortcuts; version 1.5: the stride of a
 //! bottleneck is that of its 3x3 convolution).
-use super::super::op::{Op, Place, Window};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Stage};
 
 /// What a residual block consists of.
 #[derive(Clone, Copy)]
@@ -56,16 +56,15 @@ fn residual(chain: &mut Chain, name: &str, block: Block, from: u64, width: u64, 
             chain.then(format!("{name}.relu"), Op::Relu(Place::InPlace));
         }
     }
-    let main = chain.end();
-    let shortcut = if stride != 1 || from != to {
-        chain.branch(before);
-        chain.then(format!("{name}.downsample.0"), Op::conv(from, to, 1, stride, 0));
-        chain.then(format!("{name}.downsample.1"), Op::BatchNorm { channels: to })
+    let projection = if stride != 1 || from != to {
+        vec![
+            (format!("{name}.downsample.0"), Op::conv(from, to, 1, stride, 0)),
+            (format!("{name}.downsample.1"), Op::BatchNorm { channels: to }),
+        ]
     } else {
-        before
+        Vec::new()
     };
-    chain.branch(main);
-    chain.add(name, shortcut, Place::InPlace);
+    chain.residual(name, before, projection, Place::InPlace);
     chain.then(format!("{name}.relu"), Op::Relu(Place::InPlace));
     to
 }

@@ -1,6 +1,6 @@
 //! SqueezeNet 1.1, module for module as torchvision has it (Iandola et al., 2016).
-use super::super::op::{Op, Place, Window};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Stage};
 
 /// What `features` consists of behind the first convolution.
 enum Feature {

@@ -1,6 +1,6 @@
 //! Xception (Chollet, 2016), named as the well-known PyTorch port names it. For images of 299 x 299.
-use super::super::op::{Conv, Op, Place, Window};
-use super::super::stage::{Chain, Stage};
+use crate::model::op::{Op, Place, Window};
+use crate::model::stage::{Chain, Stage};
 
 /// One residual block of separable convolutions.
 struct Block {
@@ -45,46 +45,36 @@ pub(in crate::model) fn stages(classes: u64) -> Vec<Stage> {
 
 fn block(chain: &mut Chain, name: &str, block: &Block) {
     let before = chain.end();
-    let mut index = 0;
-    let mut rep = |chain: &mut Chain, op| {
-        chain.then(format!("{name}.rep.{index}"), op);
-        index += 1;
-    };
+    let mut rep = Vec::new();
     for number in 0..block.convolutions {
         let last = number + 1 == block.convolutions;
         let from = if number == 0 || (!block.grow_first && last) { block.from } else { block.to };
         let to = if block.grow_first || last { block.to } else { block.from };
         // The first ReLU leaves the block's input to the shortcut.
         match (number, block.relu_first) {
-            (0, true) => rep(chain, Op::Relu(Place::New)),
+            (0, true) => rep.push(Op::Relu(Place::New)),
             (0, false) => {}
-            _ => rep(chain, Op::Relu(Place::InPlace)),
+            _ => rep.push(Op::Relu(Place::InPlace)),
         }
-        rep(chain, depthwise(from));
-        rep(chain, Op::conv(from, to, 1, 1, 0));
-        rep(chain, Op::BatchNorm { channels: to });
+        rep.extend([Op::depthwise(from, 1), Op::conv(from, to, 1, 1, 0), Op::BatchNorm { channels: to }]);
     }
     if block.stride != 1 {
-        rep(chain, Op::MaxPool(Window::new(3, block.stride, 1)));
+        rep.push(Op::MaxPool(Window::new(3, block.stride, 1)));
     }
-    let main = chain.end();
-    let shortcut = if block.stride != 1 || block.from != block.to {
-        chain.branch(before);
-        chain.then(format!("{name}.skip"), Op::conv(block.from, block.to, 1, block.stride, 0));
-        chain.then(format!("{name}.skipbn"), Op::BatchNorm { channels: block.to })
+    chain.sequence(&format!("{name}.rep"), 0, rep);
+    let projection = if block.stride != 1 || block.from != block.to {
+        vec![
+            (format!("{name}.skip"), Op::conv(block.from, block.to, 1, block.stride, 0)),
+            (format!("{name}.skipbn"), Op::BatchNorm { channels: block.to }),
+        ]
     } else {
-        before
+        Vec::new()
     };
-    chain.branch(main);
-    chain.add(name, shortcut, Place::InPlace);
+    chain.residual(name, before, projection, Place::InPlace);
 }
 
 /// A depthwise convolution and one over the channels.
 fn separable(chain: &mut Chain, name: &str, from: u64, to: u64) {
-    chain.then(format!("{name}.conv1"), depthwise(from));
+    chain.then(format!("{name}.conv1"), Op::depthwise(from, 1));
     chain.then(format!("{name}.pointwise"), Op::conv(from, to, 1, 1, 0));
-}
-
-fn depthwise(channels: u64) -> Op {
-    Op::Conv(Conv { from: channels, to: channels, window: Window::new(3, 1, 1), groups: channels, bias: false })
 }

@@ -9,7 +9,7 @@
 //! stage            allocates                                keeps for backward
 //! conv             its output                               its input
 //! batch norm       its output, mean and 1/deviation (8 B/C) its input, mean and 1/deviation
-//! relu             nothing in place, else its output        its output
+//! relu, tanh       nothing in place, else its output        its output
 //! relu6            a copy of its input (in place)           the copy: hardtanh's formula names `self`
 //! max pool         its output, int64 indices                its input, the indices
 //! avg pool         its output                               its input
@@ -17,92 +17,61 @@
 //! concat           its output                               nothing: sizes
 //! add              nothing in place, else its output        nothing: a sum needs no operand
 //! dropout          a mask of f32, and, not in place, its output   the mask
-//! linear           its output [N, to]                       its input
+//! linear           its output                               its input
 //! loss             log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
 //! ```
 //!
 //! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
-//! labels are the input, not counted here. The loss itself, 4 bytes, is counted: the trainer holds it to start backward
+//! labels are the input, not counted here. `sequence` has the rules of networks over sequences. The loss itself, 4 bytes, is counted: the trainer holds it to start backward
 //! from.
+mod storage;
+
+mod sequence;
+
 use std::collections::BTreeMap;
 
+use self::storage::{Read, Storages};
 use super::op::{Op, Place};
 use super::shape::{self, Misfit, Shape};
+pub use super::shape::{F32, I64};
 use super::stage::Stage;
 
 /// The layer under which the trainer computes the loss.
 pub const LOSS_LAYER: &str = "loss";
-/// Bytes of an f32 element.
-pub(super) const F32: u64 = 4;
-/// Bytes of an i64 element.
-pub(super) const I64: u64 = 8;
-
-/// One block of tensor memory.
-struct Storage {
-    /// The layer that allocated it; `None` for the images.
-    owner: Option<String>,
-    bytes: u64,
-    kept: bool,
-}
-
-/// All storages of a step, by their index.
-#[derive(Default)]
-struct Storages(Vec<Storage>);
-
-impl Storages {
-    /// Adds a storage and returns its index.
-    fn allocate(&mut self, owner: &str, bytes: u64) -> usize {
-        self.0.push(Storage { owner: Some(owner.to_owned()), bytes, kept: false });
-        self.0.len() - 1
-    }
-
-    /// Marks a storage as kept by the graph. It may be marked twice.
-    fn keep(&mut self, storage: usize) {
-        self.0[storage].kept = true;
-    }
-
-    /// Adds a storage that the graph keeps from the start.
-    fn allocate_kept(&mut self, owner: &str, bytes: u64) {
-        let storage = self.allocate(owner, bytes);
-        self.keep(storage);
-    }
-}
-
 /// Bytes that are kept when forward pass and loss are done, by the layer that allocated them. Requested bytes, for
 /// `batch` inputs of this shape in fp32.
 pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
     let shapes = shape::shapes(stages, input)?;
-    let mut storages = Storages(vec![Storage { owner: None, bytes: input_bytes(batch, input), kept: false }]);
-    // The storage of each map.
-    let mut lies_in = vec![0];
+    let mut storages = Storages::with_input(input_bytes(batch, input));
     for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
-        let out = left_by(&mut storages, stage, lies_in[stage.reads[0].0], shape, batch);
-        lies_in.push(out);
+        let reads: Vec<Read> =
+            stage.reads.iter().map(|map| Read { storage: storages.of_map(*map), shape: shapes[map.0] }).collect();
+        let out = left_by(&mut storages, stage, &reads, shape, batch);
+        storages.add_map(out);
     }
-    let classes = shapes.last().map_or(0, |shape| shape.channels);
-    storages.allocate_kept(LOSS_LAYER, batch * classes * F32);
+    let logits = shapes.last().map_or(0, |shape| shape.elements());
+    storages.allocate_kept(LOSS_LAYER, batch * logits * F32);
     storages.allocate_kept(LOSS_LAYER, F32);
     storages.allocate_kept(LOSS_LAYER, F32);
-
-    let mut by_layer = BTreeMap::new();
-    for storage in storages.0.into_iter().filter(|storage| storage.kept) {
-        if let Some(owner) = storage.owner {
-            *by_layer.entry(owner).or_default() += storage.bytes;
-        }
-    }
-    Ok(by_layer)
+    Ok(storages.kept_by_owner())
 }
 
-/// Bytes that each further image adds: its input and label, and what is saved of it for backward.
+/// Bytes that each further input adds: itself and its labels, and what is saved of it for backward.
 pub fn bytes_an_image(stages: &[Stage], input: Shape) -> Result<u64, Misfit> {
     let saved = |batch| Ok(saved_for_backward(stages, batch, input)?.values().sum::<u64>());
-    Ok(saved(2)? - saved(1)? + input_bytes(1, input) + I64)
+    Ok(saved(2)? - saved(1)? + input_bytes(1, input) + label_bytes(stages, 1, input)?)
 }
 
-/// The storage in which a stage leaves its map of shape `out`, when the first one that it reads lies in `input`.
-fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, batch: u64) -> usize {
-    let name = stage.name.as_str();
-    let bytes = batch * out.elements() * F32;
+/// Bytes of the labels of a batch: one for each place at which the network tells classes apart.
+pub fn label_bytes(stages: &[Stage], batch: u64, input: Shape) -> Result<u64, Misfit> {
+    let places = shape::shapes(stages, input)?.last().map_or(0, |shape| shape.places());
+    Ok(batch * places * I64)
+}
+
+/// The storage in which a stage leaves its map of shape `out`.
+fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, batch: u64) -> usize {
+    let (name, input) = (stage.name.as_str(), reads[0].storage);
+    let bytes = batch * out.bytes();
     match stage.op {
         Op::Conv(_) | Op::Linear { .. } | Op::AvgPool(_) => {
             storages.keep(input);
@@ -124,6 +93,7 @@ fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, bat
             storages.keep(output);
             output
         }
+        Op::Tanh => storages.allocate_kept(name, bytes),
         Op::Relu6 => {
             storages.allocate_kept(name, bytes);
             input
@@ -141,6 +111,7 @@ fn left_by(storages: &mut Storages, stage: &Stage, input: usize, out: Shape, bat
         Op::Concat => storages.allocate(name, bytes),
         Op::Add(place) => placed(storages, name, place, input, bytes),
         Op::Flatten => input,
+        Op::Sequence(op) => sequence::left_by(storages, op, name, reads, out, batch),
     }
 }
 
@@ -154,7 +125,7 @@ fn placed(storages: &mut Storages, name: &str, place: Place, input: usize, bytes
 
 /// Bytes of a batch of inputs.
 pub(super) fn input_bytes(batch: u64, input: Shape) -> u64 {
-    batch * input.elements() * F32
+    batch * input.bytes()
 }
 
 #[cfg(test)]
@@ -163,7 +134,7 @@ mod tests {
     use crate::model::name::ModelName;
 
     fn image(side: u64) -> Shape {
-        Shape { channels: 3, side }
+        Shape::Maps { channels: 3, side }
     }
 
     /// Elements that one image leaves behind a kind of stage.

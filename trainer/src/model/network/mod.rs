@@ -3,17 +3,22 @@
 //! A map (the output of a stage) must be freed as soon as no later stage needs it. A Rust temporary lives to the end of
 //! its whole statement, so one chained expression would keep every map of the network. Here each stage is a statement of
 //! its own, unless a comparison asks for chained expressions; see [`Chained`].
+mod inputs;
+
+mod sequence;
+
+mod apply;
+
+use std::ops::RangeInclusive;
+
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
-use super::op::{Op, Place, Window};
-use super::stage::{INPUT, Map, Stage, last_readers};
-use super::weights::{BatchNorm, Weights};
-
-/// Added to the variance before the root; torchvision's value.
-const EPSILON: f64 = 1e-5;
-/// Share of the new batch in the running statistics; torchvision's value.
-const MOMENTUM: f64 = 0.1;
+use self::apply::How;
+use self::inputs::Inputs;
+use super::op::Op;
+use super::stage::{Stage, last_readers};
+use super::weights::Weights;
 
 /// How much of the forward pass is written as one chained expression, `relu(bn(conv(images)))`, the way it should not be
 /// written: a map is let go at the end of the expression in which it was read last. Unchained, each stage is an
@@ -78,11 +83,12 @@ impl Network {
         &self.store
     }
 
-    /// Images [N, C, H, W] to logits [N, classes]. With `train`, batch norm uses the batch's statistics and updates
+    /// Images [N, C, H, W] or tokens [N, L] to logits, [N, classes] or [N, L', classes]. With `train`, batch norm uses the batch's statistics and updates
     /// its running ones, and dropout drops; without, neither.
-    pub fn forward(&mut self, images: &Tensor, train: bool) -> Result<Tensor> {
+    pub fn forward(&mut self, inputs: &Tensor, train: bool) -> Result<Tensor> {
         self.maps.clear();
-        self.maps.push(Some(images.shallow_clone()));
+        self.maps.push(Some(inputs.shallow_clone()));
+        let mut expression_begins = 0;
         for index in 0..self.layers.len() {
             {
                 let (stage, _) = &self.layers[index];
@@ -90,17 +96,18 @@ impl Network {
                 let map = self.run(index, train)?;
                 self.maps.push(Some(map));
                 if self.chained.is_none() {
-                    self.let_go(index);
+                    self.let_go(index..=index);
                 }
             }
             // The temporaries of an expression go at its end, when its last layer has been left.
             if self.chained.is_some_and(|chained| self.ends_expression(chained, index)) {
-                self.let_go(index);
+                self.let_go(expression_begins..=index);
+                expression_begins = index + 1;
             }
         }
         let logits = self.maps.pop().flatten();
         self.maps.clear();
-        Ok(logits.unwrap_or_else(|| images.shallow_clone()))
+        Ok(logits.unwrap_or_else(|| inputs.shallow_clone()))
     }
 
     /// Whether the stage `index` is the last of its expression.
@@ -113,73 +120,24 @@ impl Network {
         }
     }
 
-    /// Drops the maps that no stage behind `index` reads; the one that this stage left stays.
-    fn let_go(&mut self, index: usize) {
-        let read = self.last_readers.iter().zip(&mut self.maps).take(index + 1);
-        for (last, map) in read {
-            if last.is_none_or(|last| last <= index) {
-                *map = None;
+    /// Drops the maps whose last readers are the stages in `done`.
+    fn let_go(&mut self, done: RangeInclusive<usize>) {
+        let last = Some(*done.end());
+        for (stage, _) in &self.layers[done] {
+            for map in &stage.reads {
+                if self.last_readers[map.0] <= last {
+                    self.maps[map.0] = None;
+                }
             }
         }
-    }
-
-    fn map(&self, map: Map) -> Result<&Tensor> {
-        let missing = || tch::TchError::FileFormat(format!("map {} was let go too early", map.0));
-        self.maps.get(map.0).and_then(Option::as_ref).ok_or_else(missing)
     }
 
     /// What the stage `index` makes of the maps that it reads.
     fn run(&self, index: usize, train: bool) -> Result<Tensor> {
         let (stage, weights) = &self.layers[index];
-        let map = self.map(stage.reads.first().copied().unwrap_or(INPUT))?;
-        let in_place = |place| self.in_place && place == Place::InPlace;
-        match (stage.op, weights) {
-            (Op::Conv(conv), Weights::Conv(weight, bias)) => {
-                let (_, stride, padding) = sides(conv.window);
-                map.f_conv2d(weight, bias.as_ref(), stride, padding, [1, 1], conv.groups as i64)
-            }
-            (Op::BatchNorm { .. }, Weights::BatchNorm(weights)) => {
-                let BatchNorm { weight, bias, running_mean, running_variance } = weights;
-                let (mean, variance) = (Some(running_mean), Some(running_variance));
-                map.f_batch_norm(Some(weight), Some(bias), mean, variance, train, MOMENTUM, EPSILON, false)
-            }
-            (Op::Relu(place), _) if in_place(place) => map.shallow_clone().f_relu_(),
-            (Op::Relu(_), _) => map.f_relu(),
-            (Op::Relu6, _) if self.in_place => map.shallow_clone().f_relu6_(),
-            (Op::Relu6, _) => map.f_relu6(),
-            (Op::MaxPool(window), _) => {
-                let (kernel, stride, padding) = sides(window);
-                map.f_max_pool2d(kernel, stride, padding, [1, 1], window.ceil)
-            }
-            (Op::AvgPool(window), _) => {
-                let (kernel, stride, padding) = sides(window);
-                map.f_avg_pool2d(kernel, stride, padding, window.ceil, true, None)
-            }
-            (Op::AdaptiveAvgPool { side }, _) => map.f_adaptive_avg_pool2d([side as i64; 2]),
-            (Op::Flatten, _) => map.f_flatten(1, -1),
-            (Op::Concat, _) => {
-                let maps = stage.reads.iter().map(|&map| self.map(map)).collect::<Result<Vec<&Tensor>>>()?;
-                Tensor::f_cat(&maps, 1)
-            }
-            (Op::Add(place), _) => {
-                let other = self.map(stage.reads[1])?;
-                if in_place(place) { map.shallow_clone().f_add_(other) } else { map.f_add(other) }
-            }
-            (Op::Dropout { percent, place }, _) => {
-                let part = percent as f64 / 100.0;
-                if in_place(place) { map.shallow_clone().f_dropout_(part, train) } else { map.f_dropout(part, train) }
-            }
-            (Op::Linear { .. }, Weights::Linear(weight, bias)) => map.f_linear(weight, Some(bias)),
-            // `Network::init` makes the weights from the same op, so nothing else can meet here.
-            (op, weights) => unreachable!("{op:?} with {weights:?}"),
-        }
+        let how = How { train, in_place: self.in_place };
+        apply::apply(stage.op, weights, &Inputs::new(&self.maps, &stage.reads), how)
     }
-}
-
-/// Kernel, stride and padding in both directions.
-fn sides(window: Window) -> ([i64; 2], [i64; 2], [i64; 2]) {
-    let both = |side: u64| [side as i64; 2];
-    (both(window.kernel), both(window.stride), both(window.padding))
 }
 
 #[cfg(test)]
