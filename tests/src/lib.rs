@@ -14,6 +14,10 @@ use tempfile::TempDir;
 
 /// The repository's slice of Fashion-MNIST.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/fashion-mnist");
+/// Texts that the repository has: its documentation.
+pub const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
+/// The networks that read texts.
+pub const TEXT_MODELS: [&str; 5] = ["bert_base", "bert_tiny", "char_cnn", "lstm", "seq2seq"];
 
 /// The path of `name` (`viewer`, `examples/mlp`) in the release folder.
 ///
@@ -104,11 +108,11 @@ pub fn text(path: &Path) -> &str {
 pub struct Config {
     /// `train` or `infer`.
     pub mode: &'static str,
-    /// `resnet18` or `mobilenet_v1`.
+    /// A name of `trainer models`.
     pub model: &'static str,
-    /// Images in a step.
+    /// Images or texts in a step.
     pub batch: u64,
-    /// Width and height of the images, in pixels.
+    /// Width and height of the images, in pixels; of texts their length in tokens.
     pub side: u64,
     /// How many steps the run has.
     pub steps: u64,
@@ -127,9 +131,10 @@ impl Config {
     /// The command that runs the trainer in this configuration and writes the timeline to `out`.
     pub fn command(&self, out: &Path) -> Command {
         let mut command = command("trainer");
-        command.args([self.mode, "--model", self.model, "--data", DATA, "--seed", "1", "--out"]).arg(out);
+        let (data, size) = if TEXT_MODELS.contains(&self.model) { (TEXTS, "--length") } else { (DATA, "--image-size") };
+        command.args([self.mode, "--model", self.model, "--data", data, "--seed", "1", "--out"]).arg(out);
         for (flag, value) in
-            [("--batch", self.batch), ("--image-size", self.side), ("--steps", self.steps), ("--threads", self.threads)]
+            [("--batch", self.batch), (size, self.side), ("--steps", self.steps), ("--threads", self.threads)]
         {
             command.args([flag, &value.to_string()]);
         }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::Category;
-use tests::{Config, command, requested, requested_by_layer, run, tables};
+use tests::{Config, TEXT_MODELS, command, requested, requested_by_layer, run, tables};
 
 const MODELS: [&str; 2] = ["resnet18", "mobilenet_v1"];
 /// Bytes an element, and bytes a channel of a batch norm.
@@ -84,12 +84,9 @@ fn computed(model: &str, batch: u64, side: u64) -> ByLayer {
 
 fn planned(model: &str, batch: u64, side: u64) -> serde_json::Value {
     let (batch, side) = (batch.to_string(), side.to_string());
-    let ran = run(command("trainer").args(["plan", "--json", "--model", model]).args([
-        "--batch",
-        &batch,
-        "--image-size",
-        &side,
-    ]));
+    let size = if TEXT_MODELS.contains(&model) { "--length" } else { "--image-size" };
+    let arguments = ["plan", "--json", "--model", model, "--batch", &batch, size, &side];
+    let ran = run(command("trainer").args(arguments));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     serde_json::from_str(&ran.stdout).expect("one JSON object")
 }
@@ -149,15 +146,18 @@ fn mib_an_image_at_224() {
 /// `trainer/src/model/name.rs`.
 #[test]
 fn every_network_keeps_what_its_plan_says() {
-    // The smallest sides at which each layer still has something to do; 64 for the others.
+    // The smallest sides at which each layer still has something to do; 64 for the others. Of texts a few tokens, and what
+    // Char-CNN is made for.
     let side = |model: &str| match model {
+        "bert_base" | "bert_tiny" | "lstm" | "seq2seq" => 6,
+        "char_cnn" => 1014,
         "lenet5" | "densenet40_12" | "densenet_bc100_12" | "vgg16" | "vgg19" => 32,
         "xception" => 97,
         _ => 64,
     };
     let ran = run(command("trainer").args(["models", "--json"]));
     let listed: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("an array");
-    assert!(listed.len() >= 19, "{}", ran.stdout);
+    assert!(listed.len() >= 24, "{}", ran.stdout);
     for entry in &listed {
         let model: &'static str = entry["model"].as_str().expect("a name").to_owned().leak();
         let plan = planned(model, 2, side(model));
@@ -168,6 +168,29 @@ fn every_network_keeps_what_its_plan_says() {
         for table in tables {
             assert_eq!(requested_by_layer(timeline, table, Category::Activation), expected, "{model}");
             assert_eq!(requested(table, Category::Parameter), plan["parameter_bytes"], "{model}");
+        }
+    }
+}
+
+/// Recurrent layers and attention keep other things of one text, or of one place, than of several: what lies in one order
+/// need not be copied into another. And oneDNN's workspace grows by whole pages.
+#[test]
+fn texts_of_other_sizes_keep_what_their_plan_says() {
+    for (model, batch, length) in [
+        ("lstm", 1, 6),
+        ("lstm", 2, 1),
+        ("lstm", 5, 33),
+        ("seq2seq", 1, 6),
+        ("seq2seq", 3, 2),
+        ("bert_tiny", 1, 1),
+        ("bert_tiny", 3, 17),
+    ] {
+        let plan = planned(model, batch, length);
+        let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
+        let timeline = Config::train(model, batch, length, 2).run();
+        for table in tables(timeline, "end of forward") {
+            let measured = requested_by_layer(timeline, table, Category::Activation);
+            assert_eq!(measured, expected, "{model}, batch {batch}, {length} tokens");
         }
     }
 }

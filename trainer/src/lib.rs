@@ -1,4 +1,4 @@
-//! Trains and runs convolutional networks on libtorch, each layer a scope, each run a timeline.
+//! Trains and runs networks on libtorch, each layer a scope, each run a timeline.
 //!
 //! The modules stand on floors; each uses only modules of the floors above it in this list:
 //!
@@ -9,7 +9,7 @@
 //! chart                  lines, columns and box plots as SVG
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
-//! data                   IDX files -> images and labels -> batches of tensors
+//! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
 //! allocator              what is typed of an allocator -> its binary and environment
 //! settings               what one run does

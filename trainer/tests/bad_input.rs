@@ -46,6 +46,55 @@ fn amounts() {
     assert!(!out.exists(), "nothing was begun");
 }
 
+/// A folder with one text.
+fn small_text(text: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.txt"), text).expect("written");
+    folder
+}
+
+#[test]
+fn lengths_of_texts() {
+    let data = small_text(b"To be, or not to be, that is the question");
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("a.timeline.json");
+    let read = |model: &str, more: &[&str]| {
+        let (data, out) = (data.path().to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+        let args = ["train", "--model", model, "--data", data, "--out", out, "--batch", "2"];
+        trainer(&[&args[..], more].concat())
+    };
+    refused(&read("lstm", &["--length", "0"]), &["--length 0", "the smallest that works is --length 1"]);
+    refused(&read("lstm", &["--length", "many"]), &["invalid value 'many' for '--length <N>'"]);
+    refused(&read("lstm", &["--image-size", "224"]), &["--image-size 224: lstm reads texts; leave it out"]);
+    refused(&read("seq2seq", &["--length", "7"]), &["is odd", "give an even --length"]);
+    refused(&read("bert_tiny", &["--length", "513"]), &["knows 512 places", "give --length 512 or less"]);
+    refused(
+        &read("char_cnn", &["--length", "64"]),
+        &["--length 64: `conv", "the smallest that works is --length 1014"],
+    );
+    refused(&read("lstm", &["--length", "32"]), &["1 passages of 32 tokens", "give a smaller --batch or --length"]);
+    refused(&trainer(&["plan", "--model", "resnet18", "--length", "8"]), &["--length 8: resnet18 reads images"]);
+    assert!(!out.exists(), "nothing was begun");
+}
+
+#[test]
+fn texts_that_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |data: &Path, more: &[&str]| {
+        let args = ["train", "--model", "bert_tiny", "--track", "off", "--data", data.to_str().expect("UTF-8")];
+        trainer(&[&args[..], &["--batch", "1", "--length", "4"], more].concat())
+    };
+    refused(&read(&folder.path().join("none"), &[]), &["none: there is no such folder", "--data DIR"]);
+    refused(&read(folder.path(), &[]), &["no .txt or .md file is in this folder", "--data DIR"]);
+    let latin = small_text(b"caf\xe9");
+    refused(&read(latin.path(), &[]), &["a.txt: byte 3 is not UTF-8", "iconv -t UTF-8"]);
+    let two = small_text(b"one");
+    std::fs::write(two.path().join("b.md"), "two").expect("written");
+    refused(&read(two.path(), &["--classes", "1"]), &["there are 2 texts", "give --classes 2 or more"]);
+    let ran = common::trainer_in(folder.path(), &["train", "--model", "lstm"]);
+    refused(&ran, &["there is no folder docs here", "texts (.txt or .md) with --data DIR"]);
+}
+
 /// With a GPU of that number there is nothing to refuse: a machine with a thousand of them is not in sight.
 #[test]
 fn a_device_that_is_not_there() {

@@ -31,8 +31,7 @@ pub(crate) fn boxes(titles: &Titles, rows: &[BoxRow]) -> Result<String> {
     look::picture(height, &titles.title, |root| {
         if least > 0.0 && most / least > WIDE {
             let desc = format!("{}, logarithmic", titles.below);
-            // Powers of ten around all values.
-            let (low, high) = (10f64.powf(least.log10().floor()), 10f64.powf(most.log10().ceil()));
+            let (low, high) = look::powers_of_ten(least, most);
             draw(root, (low..high).log_scale(), low, &desc, rows)
         } else {
             draw(root, 0.0..most, 0.0, &titles.below, rows)

@@ -1,8 +1,9 @@
 //! Quantities over the steps of an axis: a line each, with a bar where a value has an interval.
 use anyhow::Result;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
-use super::look::{self, BELOW, COLOURS, TOP, Titles, WIDTH};
+use super::look::{self, Area, BELOW, COLOURS, Drawn, TOP, Titles, WIDTH};
 
 /// A value and the interval in which it lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,50 +22,69 @@ pub(crate) struct Line {
 
 const HEIGHT: u32 = 420;
 
-/// The chart. `steps` are the names of the places on the lower axis; each line has a dot or none for each.
+/// From this ratio of the most to the least on, the axis is logarithmic.
+const WIDE: f64 = 30.0;
+
+/// The chart. `steps` are the names of the places on the lower axis; each line has a dot or none for each. The axis on the
+/// left is logarithmic when the values lie far apart, and says so.
 pub(crate) fn lines(titles: &Titles, steps: &[String], lines: &[Line]) -> Result<String> {
+    let dots = || lines.iter().flat_map(|line| line.dots.iter().flatten());
+    let least = dots().map(|dot| dot.low.min(dot.value)).fold(f64::INFINITY, f64::min);
+    let most = look::top(dots().map(|dot| dot.high.max(dot.value)));
     look::picture(HEIGHT, &titles.title, |root| {
-        let names = || lines.iter().map(|line| line.name.as_str());
-        let legend_width = look::legend_width(names());
-        let most =
-            look::top(lines.iter().flat_map(|line| line.dots.iter().flatten()).map(|dot| dot.high.max(dot.value)));
-        let last = steps.len().max(1) as f64 - 0.5;
-        let mut chart = ChartBuilder::on(root)
-            .margin_top(TOP)
-            .margin_right(legend_width)
-            .margin_left(10)
-            .x_label_area_size(BELOW)
-            .y_label_area_size(72)
-            .build_cartesian_2d(-0.5..last, 0.0..most)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(TRANSPARENT)
-            .x_labels(0)
-            .x_desc(&titles.below)
-            .y_desc(&titles.left)
-            .y_label_formatter(&|value| look::number(*value))
-            .label_style(look::letters())
-            .draw()?;
-        for (step, name) in steps.iter().enumerate() {
-            let (x, y) = chart.backend_coord(&(step as f64, 0.0));
-            look::below(root, (x, y + 8), name)?;
+        if least > 0.0 && most / least > WIDE {
+            let titles = Titles { left: format!("{}, logarithmic", titles.left), ..titles.clone() };
+            let (low, high) = look::powers_of_ten(least, most);
+            draw(root, (low..high).log_scale(), low, &titles, steps, lines)
+        } else {
+            draw(root, 0.0..most, 0.0, titles, steps, lines)
         }
-        for (line, &colour) in lines.iter().zip(COLOURS.iter().cycle()) {
-            let dots = line.dots.iter().enumerate().filter_map(|(step, dot)| Some((step as f64, (*dot)?)));
-            let dots: Vec<(f64, Dot)> = dots.collect();
-            let path: Vec<(f64, f64)> = dots.iter().map(|(x, dot)| (*x, dot.value)).collect();
-            chart.draw_series(LineSeries::new(path.iter().copied(), colour.stroke_width(2)))?;
-            chart.draw_series(path.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
-            chart.draw_series(
-                dots.iter()
-                    .filter(|(_, dot)| dot.high > dot.low)
-                    .map(|&(x, dot)| PathElement::new([(x, dot.low), (x, dot.high)], colour.stroke_width(1))),
-            )?;
-        }
-        let entries = names().zip(COLOURS.iter().copied().cycle());
-        look::legend(root, (WIDTH - legend_width + 16) as i32, entries)
     })
+}
+
+fn draw<Y>(root: &Area<'_>, axis: Y, origin: f64, titles: &Titles, steps: &[String], lines: &[Line]) -> Drawn
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let names = || lines.iter().map(|line| line.name.as_str());
+    let legend_width = look::legend_width(names());
+    let last = steps.len().max(1) as f64 - 0.5;
+    let mut chart = ChartBuilder::on(root)
+        .margin_top(TOP)
+        .margin_right(legend_width)
+        .margin_left(10)
+        .x_label_area_size(BELOW)
+        .y_label_area_size(72)
+        .build_cartesian_2d(-0.5..last, axis)?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_labels(0)
+        .x_desc(&titles.below)
+        .y_desc(&titles.left)
+        .y_label_formatter(&|value| look::number(*value))
+        .label_style(look::letters())
+        .draw()?;
+    for (step, name) in steps.iter().enumerate() {
+        let (x, y) = chart.backend_coord(&(step as f64, origin));
+        look::below(root, (x, y + 8), name)?;
+    }
+    for (line, &colour) in lines.iter().zip(COLOURS.iter().cycle()) {
+        let dots = line.dots.iter().enumerate().filter_map(|(step, dot)| Some((step as f64, (*dot)?)));
+        let dots: Vec<(f64, Dot)> = dots.collect();
+        let path: Vec<(f64, f64)> = dots.iter().map(|(x, dot)| (*x, dot.value)).collect();
+        chart.draw_series(LineSeries::new(path.iter().copied(), colour.stroke_width(2)))?;
+        chart.draw_series(path.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+        chart.draw_series(
+            dots.iter()
+                .filter(|(_, dot)| dot.high > dot.low)
+                .map(|&(x, dot)| PathElement::new([(x, dot.low), (x, dot.high)], colour.stroke_width(1))),
+        )?;
+    }
+    let entries = names().zip(COLOURS.iter().copied().cycle());
+    look::legend(root, (WIDTH - legend_width + 16) as i32, entries)
 }
 
 #[cfg(test)]
@@ -81,6 +101,15 @@ mod tests {
             assert!(svg.contains(text), "{text} is missing in {svg}");
         }
         assert_eq!(svg.matches("<circle").count(), 2, "a dot for each value");
+    }
+
+    #[test]
+    fn values_that_lie_far_apart_have_a_logarithmic_axis() {
+        let titles = Titles { title: "T".to_owned(), below: "batch".to_owned(), left: "ms".to_owned() };
+        let dot = |value| Some(Dot { value, low: value, high: value });
+        let line = Line { name: "a".to_owned(), dots: vec![dot(1.0), dot(90.0)] };
+        let svg = lines(&titles, &["1".to_owned(), "2".to_owned()], &[line]).expect("drawn");
+        assert!(svg.contains("ms, logarithmic"), "{svg}");
     }
 
     #[test]

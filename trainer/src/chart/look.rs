@@ -131,6 +131,11 @@ fn trimmed(text: String) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The powers of ten around all values.
+pub(super) fn powers_of_ten(least: f64, most: f64) -> (f64, f64) {
+    (10f64.powf(least.log10().floor()), 10f64.powf(most.log10().ceil()))
+}
+
 /// A little more than the largest value, so that nothing touches the frame. Of no value, 1.
 pub(super) fn top(values: impl Iterator<Item = f64>) -> f64 {
     let most = values.filter(|value| value.is_finite()).fold(0.0, f64::max);

@@ -1,5 +1,7 @@
 //! The pictures of a sweep: box plots of step times, memory against batch, throughput and time against batch, models side
 //! by side.
+use std::collections::BTreeSet;
+
 use alloc_timeline::Category;
 use anyhow::Result;
 
@@ -122,12 +124,13 @@ fn models(points: &[PointStatistics]) -> Result<Vec<Picture>> {
             None => groups.push(vec![of]),
         }
     }
+    let count = |group: &[&PointStatistics]| group.iter().map(|of| &of.point.model).collect::<BTreeSet<_>>().len();
+    // The groups with the most models: a batch of which only two ran would say little beside one of which all did.
+    let most = groups.iter().map(|group| count(group)).max().unwrap_or(0);
+    groups.retain(|group| most > 1 && count(group) == most);
     let mut all = Vec::new();
     for (place, mut group) in groups.into_iter().enumerate() {
         let first = &group[0].point;
-        if group.iter().all(|of| of.point.model == first.model) {
-            continue;
-        }
         let conditions = first.name(&[Axis::Mode, Axis::Batch, Axis::Optimizer, Axis::Allocator, Axis::Threads]);
         let title = format!("Peak live bytes by category: {conditions}");
         group.sort_by_key(|of| std::cmp::Reverse(of.peak_live_bytes));

@@ -2,7 +2,7 @@
 use crate::model::Run;
 
 /// The facts that describe the work.
-const WORK_FACTS: [&str; 4] = ["model", "mode", "batch", "image_size"];
+const WORK_FACTS: [&str; 5] = ["model", "mode", "batch", "image_size", "length"];
 
 /// A fact in which two runs differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

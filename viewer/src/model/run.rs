@@ -39,6 +39,7 @@ impl Run {
         }
         title.extend(self.fact("batch").map(|batch| format!("batch {batch}")));
         title.extend(self.fact("image_size").map(|side| format!("{side}x{side}")));
+        title.extend(self.fact("length").map(|length| format!("{length} tokens")));
         title.join(", ")
     }
 

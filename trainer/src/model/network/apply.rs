@@ -1,6 +1,7 @@
 //! What each stage computes, as calls of libtorch.
 use tch::{Result, Tensor};
 
+use super::how::How;
 use super::inputs::Inputs;
 use super::sequence;
 use crate::model::op::{Op, Place, Window};
@@ -10,15 +11,6 @@ use crate::model::weights::{BatchNorm, Weights};
 const EPSILON: f64 = 1e-5;
 /// Share of the new batch in the running statistics; torchvision's value.
 const MOMENTUM: f64 = 0.1;
-
-/// How all stages of a pass run.
-#[derive(Clone, Copy)]
-pub(super) struct How {
-    /// Whether batch norm uses the batch's statistics, and dropout drops.
-    pub(super) train: bool,
-    /// Whether what can work in place does.
-    pub(super) in_place: bool,
-}
 
 /// What a stage makes of the maps that it reads.
 pub(super) fn apply(op: Op, weights: &Weights, inputs: &Inputs<'_>, how: How) -> Result<Tensor> {
@@ -63,7 +55,7 @@ pub(super) fn apply(op: Op, weights: &Weights, inputs: &Inputs<'_>, how: How) ->
         }
         (Op::Linear { .. }, Weights::Linear(weight, bias)) => map.f_linear(weight, Some(bias)),
         (Op::Tanh, _) => map.f_tanh(),
-        (Op::Sequence(op), weights) => sequence::apply(op, weights, inputs, how.in_place),
+        (Op::Sequence(op), weights) => sequence::apply(op, weights, inputs, how),
         // `Network::init` makes the weights from the same op, so nothing else can meet here.
         (op, weights) => unreachable!("{op:?} with {weights:?}"),
     }

@@ -1,9 +1,11 @@
 //! What the stages of networks over sequences compute, as calls of libtorch.
 //!
-//! A sequence is `[N, L, features]`. Attention is written out as matrix products, softmax and dropout, as the papers have it:
+//! A sequence is `[N, L, features]`; recurrent layers leave theirs with the places first in memory, as `nn.LSTM` does with
+//! `batch_first`. Attention is written out as matrix products, softmax and dropout, as the papers have it:
 //! `scaled_dot_product_attention` of libtorch does the same on a CPU as soon as there is dropout.
 use tch::{Kind, Result, Tensor};
 
+use super::how::How;
 use super::inputs::Inputs;
 use crate::model::op::{Half, Row, SequenceOp};
 use crate::model::weights::Weights;
@@ -11,8 +13,8 @@ use crate::model::weights::Weights;
 /// Added to the variance before the root; that of BERT.
 const EPSILON: f64 = 1e-12;
 
-/// What a stage makes of the maps that it reads. `in_place` is whether what can work in place does.
-pub(super) fn apply(op: SequenceOp, weights: &Weights, inputs: &Inputs<'_>, in_place: bool) -> Result<Tensor> {
+/// What a stage makes of the maps that it reads.
+pub(super) fn apply(op: SequenceOp, weights: &Weights, inputs: &Inputs<'_>, how: How) -> Result<Tensor> {
     let map = inputs.first();
     match (op, weights) {
         (SequenceOp::Half(half), _) => {
@@ -28,7 +30,7 @@ pub(super) fn apply(op: SequenceOp, weights: &Weights, inputs: &Inputs<'_>, in_p
                 Row::Zero => Tensor::f_zeros([length], options)?,
             };
             let added = Tensor::f_embedding(table, &rows, -1, false, false)?;
-            if in_place { map.shallow_clone().f_add_(&added) } else { map.f_add(&added) }
+            if how.in_place { map.shallow_clone().f_add_(&added) } else { map.f_add(&added) }
         }
         (SequenceOp::OneHot { channels }, _) => one_hot(map, channels),
         (SequenceOp::Conv1d { .. }, Weights::Conv(weight, bias)) => map.f_conv1d(weight, bias.as_ref(), 1, 0, 1, 1),
@@ -37,7 +39,7 @@ pub(super) fn apply(op: SequenceOp, weights: &Weights, inputs: &Inputs<'_>, in_p
             let dims = [layers as i64, map.size()[0], to as i64];
             let state = || Tensor::f_zeros(dims, (map.kind(), map.device()));
             let (places, ..) =
-                map.f_lstm(&[state()?, state()?], weights, true, layers as i64, 0.0, false, false, true)?;
+                map.f_lstm(&[state()?, state()?], weights, true, layers as i64, 0.0, how.train, false, true)?;
             Ok(places)
         }
         (SequenceOp::Gru { to, .. }, Weights::Recurrent(weights)) => {
@@ -45,7 +47,7 @@ pub(super) fn apply(op: SequenceOp, weights: &Weights, inputs: &Inputs<'_>, in_p
                 Some(other) => other.f_select(1, -1)?.f_unsqueeze(0)?,
                 None => Tensor::f_zeros([1, map.size()[0], to as i64], (map.kind(), map.device()))?,
             };
-            let (places, _) = map.f_gru(&state, weights, true, 1, 0.0, false, false, true)?;
+            let (places, _) = map.f_gru(&state, weights, true, 1, 0.0, how.train, false, true)?;
             Ok(places)
         }
         (SequenceOp::LayerNorm { features }, Weights::LayerNorm(weight, bias)) => {

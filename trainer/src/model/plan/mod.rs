@@ -17,7 +17,8 @@
 //! concat           its output                               nothing: sizes
 //! add              nothing in place, else its output        nothing: a sum needs no operand
 //! dropout          a mask of f32, and, not in place, its output   the mask
-//! linear           its output                               its input
+//! linear           its output                               its input; of a sequence with its places first in memory a
+//!                                                           copy in the other order (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
 //! loss             log-probabilities, loss, total weight    log-probabilities, total weight (and the labels)
 //! ```
 //!
@@ -25,6 +26,7 @@
 //! labels are the input, not counted here. `sequence` has the rules of networks over sequences. The loss itself, 4 bytes, is counted: the trainer holds it to start backward
 //! from.
 mod storage;
+mod workspace;
 
 mod sequence;
 
@@ -42,12 +44,16 @@ pub const LOSS_LAYER: &str = "loss";
 /// `batch` inputs of this shape in fp32.
 pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
     let shapes = shape::shapes(stages, input)?;
-    let mut storages = Storages::with_input(input_bytes(batch, input));
+    let mut storages = Storages::with_input(input_bytes(batch, input), input);
     for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
-        let reads: Vec<Read> =
-            stage.reads.iter().map(|map| Read { storage: storages.of_map(*map), shape: shapes[map.0] }).collect();
-        let out = left_by(&mut storages, stage, &reads, shape, batch);
-        storages.add_map(out);
+        let reads: Vec<Read> = stage.reads.iter().map(|&map| storages.map(map)).collect();
+        let storage = left_by(&mut storages, stage, &reads, shape, batch);
+        let places_first = match stage.op {
+            Op::Sequence(op) => sequence::leaves_places_first(op, shape, batch),
+            Op::Relu(_) | Op::Tanh | Op::Dropout { .. } => reads[0].places_first,
+            _ => false,
+        };
+        storages.add_map(Read { storage, shape, places_first });
     }
     let logits = shapes.last().map_or(0, |shape| shape.elements());
     storages.allocate_kept(LOSS_LAYER, batch * logits * F32);
@@ -73,6 +79,10 @@ fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, b
     let (name, input) = (stage.name.as_str(), reads[0].storage);
     let bytes = batch * out.bytes();
     match stage.op {
+        Op::Linear { .. } if reads[0].places_first => {
+            storages.allocate_kept(name, batch * reads[0].shape.bytes());
+            storages.allocate(name, bytes)
+        }
         Op::Conv(_) | Op::Linear { .. } | Op::AvgPool(_) => {
             storages.keep(input);
             storages.allocate(name, bytes)

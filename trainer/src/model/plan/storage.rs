@@ -12,34 +12,37 @@ struct Storage {
     kept: bool,
 }
 
-/// A map that a stage reads.
+/// How a map lies that stages read.
 #[derive(Clone, Copy)]
 pub(super) struct Read {
     /// The storage in which it lies.
     pub(super) storage: usize,
     /// What one input of the batch is in it.
     pub(super) shape: Shape,
+    /// Whether a sequence lies in memory with its places first, `[L, N, features]`.
+    pub(super) places_first: bool,
 }
 
 /// All storages of a step by their index, and in which of them each map lies.
 pub(super) struct Storages {
     storages: Vec<Storage>,
-    maps: Vec<usize>,
+    maps: Vec<Read>,
 }
 
 impl Storages {
     /// Nothing but the input, which is map 0.
-    pub(super) fn with_input(bytes: u64) -> Storages {
-        Storages { storages: vec![Storage { owner: None, bytes, kept: false }], maps: vec![0] }
+    pub(super) fn with_input(bytes: u64, shape: Shape) -> Storages {
+        let storages = vec![Storage { owner: None, bytes, kept: false }];
+        Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }] }
     }
 
-    /// The next map lies in this storage.
-    pub(super) fn add_map(&mut self, storage: usize) {
-        self.maps.push(storage);
+    /// The next map lies like this.
+    pub(super) fn add_map(&mut self, map: Read) {
+        self.maps.push(map);
     }
 
-    /// The storage of a map.
-    pub(super) fn of_map(&self, map: Map) -> usize {
+    /// How a map lies.
+    pub(super) fn map(&self, map: Map) -> Read {
         self.maps[map.0]
     }
 

@@ -9,7 +9,7 @@ const LEFT_OUT: [&str; 2] = ["pid", "started_unix_ns"];
 pub(in crate::view) fn facts(run: &Run) -> Vec<(String, String)> {
     let timeline = &run.timeline;
     let mut facts: Vec<(String, String)> = Vec::new();
-    for key in ["model", "mode", "batch", "image_size"] {
+    for key in ["model", "mode", "batch", "image_size", "length"] {
         facts.extend(run.fact(key).map(|value| (key.to_owned(), value)));
     }
     let shown: Vec<String> = facts.iter().map(|fact| fact.0.clone()).collect();
