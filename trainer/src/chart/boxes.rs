@@ -83,3 +83,27 @@ where
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(most: f64) -> String {
+        let titles = Titles { title: "T".to_owned(), below: "ms".to_owned(), left: String::new() };
+        let row = BoxRow { name: "lenet5".to_owned(), min: 1.0, q1: 2.0, median: 3.0, q3: 4.0, max: most };
+        boxes(&titles, &[row]).expect("drawn")
+    }
+
+    /// The background, and a filled and a drawn rectangle for the box.
+    #[test]
+    fn a_box_and_its_name() {
+        let svg = drawn(5.0);
+        assert_eq!(svg.matches("<rect").count(), 1 + 2, "{svg}");
+        assert!(svg.contains("lenet5") && svg.contains("ms") && !svg.contains("logarithmic"), "{svg}");
+    }
+
+    #[test]
+    fn values_that_lie_far_apart_have_a_logarithmic_axis() {
+        assert!(drawn(50.0).contains("ms, logarithmic"));
+    }
+}

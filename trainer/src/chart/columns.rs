@@ -2,8 +2,7 @@
 use anyhow::Result;
 use plotters::prelude::*;
 
-use super::Part;
-use super::look::{self, BELOW, TOP, Titles, WIDTH};
+use super::look::{self, BELOW, Part, TOP, Titles, WIDTH};
 
 const HEIGHT: u32 = 420;
 /// Half of a column's width, as a part of the distance of two.

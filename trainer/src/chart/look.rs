@@ -60,6 +60,14 @@ pub(crate) struct Titles {
     pub(crate) left: String,
 }
 
+/// One part of a stack: its name, its colour, and a value for each place.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) colour: Colour,
+    pub(crate) values: Vec<f64>,
+}
+
 /// An SVG of this height, with its title; `draw` draws the rest.
 pub(super) fn picture(height: u32, title: &str, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String> {
     let mut svg = String::new();

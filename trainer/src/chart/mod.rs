@@ -17,13 +17,5 @@ mod rows;
 pub(crate) use self::boxes::{BoxRow, boxes};
 pub(crate) use self::columns::columns;
 pub(crate) use self::lines::{Dot, Line, lines};
-pub(crate) use self::look::{COLOURS, Colour, Titles, of_category};
+pub(crate) use self::look::{COLOURS, Colour, Part, Titles, of_category};
 pub(crate) use self::rows::rows;
-
-/// One part of a stack: its name, its colour, and a value for each place.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(crate) name: String,
-    pub(crate) colour: Colour,
-    pub(crate) values: Vec<f64>,
-}

@@ -2,8 +2,7 @@
 use anyhow::Result;
 use plotters::prelude::*;
 
-use super::Part;
-use super::look::{self, BELOW, LINE, TOP, Titles, WIDTH};
+use super::look::{self, BELOW, LINE, Part, TOP, Titles, WIDTH};
 
 /// Half of a row's height, as a part of the distance of two.
 const HALF: f64 = 0.36;
@@ -54,4 +53,23 @@ pub(crate) fn rows(titles: &Titles, names: &[String], parts: &[Part], notes: &[S
         let entries = parts.iter().map(|part| (part.name.as_str(), part.colour));
         look::legend(root, (WIDTH - legend_width + 16) as i32, entries)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::COLOURS;
+
+    #[test]
+    fn names_notes_and_a_rectangle_for_each_part_of_each_row() {
+        let titles = Titles { title: "T".to_owned(), below: "MiB".to_owned(), left: String::new() };
+        let part = Part { name: "parameter".to_owned(), colour: COLOURS[1], values: vec![1.0, 2.0] };
+        let names = ["resnet18", "lenet5"].map(str::to_owned);
+        let svg = rows(&titles, &names, &[part], &["1.0".to_owned(), "2.0".to_owned()]).expect("drawn");
+        for text in ["resnet18", "lenet5", "MiB", "1.0", "parameter"] {
+            assert!(svg.contains(text), "{text} is missing in {svg}");
+        }
+        // The background, a square in the legend, two rows.
+        assert_eq!(svg.matches("<rect").count(), 1 + 1 + 2, "{svg}");
+    }
 }
