@@ -10,14 +10,27 @@ use super::statistics::{Difference, PointStatistics};
 use crate::figures::mib;
 
 const STYLE: &str = "
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1000px; margin: 2em auto; padding: 0 1em }
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1240px; margin: 2em auto; padding: 0 1em }
 h1 { font-size: 24px } h2 { font-size: 19px; margin-top: 2em }
-img { width: 100%; height: auto; margin: .6em 0 }
+img { display: block; width: 100%; max-width: 1000px; height: auto; margin: .6em 0 }
 table { border-collapse: collapse; font-size: 13px; margin: .6em 0 }
 th, td { padding: 2px 10px 2px 0; text-align: left; border-bottom: 1px solid #ddd }
-.n { text-align: right; font-variant-numeric: tabular-nums } .wide { overflow-x: auto }
+.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .wide { overflow-x: auto }
 p.small { color: #555; font-size: 13px }
 ";
+
+/// Milliseconds with three or four digits that count: what lies behind them is noise.
+fn ms(ns: f64) -> String {
+    let ms = ns / 1e6;
+    let decimals = if ms < 10.0 {
+        3
+    } else if ms < 100.0 {
+        2
+    } else {
+        1
+    };
+    format!("{ms:.decimals$}")
+}
 
 /// Everything that the page shows.
 pub(super) struct Page<'a> {
@@ -78,7 +91,6 @@ impl Page<'_> {
 
     fn points(&self) -> Markup {
         let axes = varying(self.points.iter().map(|of| &of.point));
-        let ms = |ns: f64| format!("{:.3}", ns / 1e6);
         let heads = [
             "runs",
             "min",
@@ -168,6 +180,11 @@ impl Page<'_> {
 mod tests {
     use super::*;
     use crate::sweep::{pictures, point, record, statistics};
+
+    #[test]
+    fn times_have_the_digits_that_count() {
+        assert_eq!([1_234_567.0, 12_345_678.0, 1_234_567_891.0].map(ms), ["1.235", "12.35", "1234.6"]);
+    }
 
     #[test]
     fn everything_stands_on_the_page_and_nothing_comes_from_elsewhere() {
