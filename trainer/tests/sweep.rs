@@ -203,7 +203,7 @@ fn what_cannot_run_is_told_and_the_rest_runs() {
     let sweep = Sweep::new();
     let file = sweep.folder.path().join("some.toml");
     let text = "repeat = 1\nsteps = 4\nclasses = 10\n\
-        [[grid]]\nmodels = 'lenet5'\nbatch = 2\nimage-size = [32, 33]\nthreads = 1\n\
+        [[grid]]\nmodels = 'lenet5'\nbatch = 2\nimage-size = [32, 97]\nthreads = 1\n\
         [[grid]]\nmodels = 'resnet18'\nbatch = 1000000\nthreads = 1\n";
     fs::write(&file, text).expect("written");
     let (file, data, out) =
@@ -216,10 +216,7 @@ fn what_cannot_run_is_told_and_the_rest_runs() {
     let rows = sweep.rows();
     let outcomes: Vec<&str> = rows.iter().map(|row| row["outcome"].as_str()).collect();
     assert_eq!(outcomes, ["done", "misfit", "too_large"]);
-    assert!(
-        rows[1]["reason"].contains("give --image-size 32") || rows[1]["reason"].contains("--image-size"),
-        "{rows:?}"
-    );
+    assert!(rows[1]["reason"].contains("--image-size 32"), "{rows:?}");
     assert!(rows[2]["reason"].contains("MiB are free"), "{rows:?}");
 
     // Run anyway, it refuses for itself, which is a result as well. It is kept until somebody wants it to run again.
@@ -256,7 +253,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     assert_eq!(missing.code, Some(2));
     assert!(missing.stderr.contains("no-such.toml: cannot be read"), "{}", missing.stderr);
     // Nothing that is asked for can run.
-    let none = sweep.run(&["--image-size", "33"]);
+    let none = sweep.run(&["--image-size", "97"]);
     assert_eq!(none.code, Some(2));
     assert!(none.stderr.contains("no point of this sweep can run"), "{}", none.stderr);
 }

@@ -22,17 +22,25 @@ pub(crate) struct Line {
 
 const HEIGHT: u32 = 420;
 
+/// How values are laid out on the axis on the left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// From 0 on, so that slopes can be compared.
+    Linear,
+    /// Logarithmic when the values lie far apart, and the axis then says so.
+    Fitting,
+}
+
 /// From this ratio of the most to the least on, the axis is logarithmic.
 const WIDE: f64 = 30.0;
 
-/// The chart. `steps` are the names of the places on the lower axis; each line has a dot or none for each. The axis on the
-/// left is logarithmic when the values lie far apart, and says so.
-pub(crate) fn lines(titles: &Titles, steps: &[String], lines: &[Line]) -> Result<String> {
+/// The chart. `steps` are the names of the places on the lower axis; each line has a dot or none for each.
+pub(crate) fn lines(titles: &Titles, scale: Scale, steps: &[String], lines: &[Line]) -> Result<String> {
     let dots = || lines.iter().flat_map(|line| line.dots.iter().flatten());
     let least = dots().map(|dot| dot.low.min(dot.value)).fold(f64::INFINITY, f64::min);
     let most = look::top(dots().map(|dot| dot.high.max(dot.value)));
     look::picture(HEIGHT, &titles.title, |root| {
-        if least > 0.0 && most / least > WIDE {
+        if scale == Scale::Fitting && least > 0.0 && most / least > WIDE {
             let titles = Titles { left: format!("{}, logarithmic", titles.left), ..titles.clone() };
             let (low, high) = look::powers_of_ten(least, most);
             draw(root, (low..high).log_scale(), low, &titles, steps, lines)
@@ -96,7 +104,7 @@ mod tests {
         let titles = Titles { title: "T <1>".to_owned(), below: "batch".to_owned(), left: "ms".to_owned() };
         let dot = |value| Some(Dot { value, low: value - 1.0, high: value + 1.0 });
         let line = Line { name: "resnet18".to_owned(), dots: vec![dot(5.0), None, dot(9.0)] };
-        let svg = lines(&titles, &["1", "2", "4"].map(str::to_owned), &[line]).expect("drawn");
+        let svg = lines(&titles, Scale::Fitting, &["1", "2", "4"].map(str::to_owned), &[line]).expect("drawn");
         for text in ["T &lt;1&gt;", "batch", "ms", "resnet18", "polyline"] {
             assert!(svg.contains(text), "{text} is missing in {svg}");
         }
@@ -108,13 +116,16 @@ mod tests {
         let titles = Titles { title: "T".to_owned(), below: "batch".to_owned(), left: "ms".to_owned() };
         let dot = |value| Some(Dot { value, low: value, high: value });
         let line = Line { name: "a".to_owned(), dots: vec![dot(1.0), dot(90.0)] };
-        let svg = lines(&titles, &["1".to_owned(), "2".to_owned()], &[line]).expect("drawn");
-        assert!(svg.contains("ms, logarithmic"), "{svg}");
+        let drawn = |scale| {
+            lines(&titles, scale, &["1".to_owned(), "2".to_owned()], std::slice::from_ref(&line)).expect("drawn")
+        };
+        assert!(drawn(Scale::Fitting).contains("ms, logarithmic"));
+        assert!(!drawn(Scale::Linear).contains("logarithmic"));
     }
 
     #[test]
     fn nothing_to_draw_is_an_empty_plot() {
         let titles = Titles { title: "T".to_owned(), below: "batch".to_owned(), left: "ms".to_owned() };
-        assert!(lines(&titles, &[], &[]).is_ok_and(|svg| svg.contains("batch")));
+        assert!(lines(&titles, Scale::Linear, &[], &[]).is_ok_and(|svg| svg.contains("batch")));
     }
 }

@@ -16,6 +16,6 @@ mod rows;
 
 pub(crate) use self::boxes::{BoxRow, boxes};
 pub(crate) use self::columns::columns;
-pub(crate) use self::lines::{Dot, Line, lines};
+pub(crate) use self::lines::{Dot, Line, Scale, lines};
 pub(crate) use self::look::{COLOURS, Colour, Part, Titles, of_category};
 pub(crate) use self::rows::rows;

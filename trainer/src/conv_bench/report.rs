@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use trainer_statistics::{Interval, Summary, median_interval};
 
 use super::case::{Case, Run};
-use crate::chart::{self, Dot, Line, Titles};
+use crate::chart::{self, Dot, Line, Scale, Titles};
 use crate::console;
 use crate::figures::{self, mib, milliseconds};
 use crate::settings::Mode;
@@ -130,11 +130,11 @@ fn pictures(case: &Case, of: &[&Measured<'_>]) -> Result<Vec<(String, Vec<u8>)>>
     Ok(vec![
         (
             format!("conv-time-{mode}.svg"),
-            chart::lines(&titles("Time of a convolution", "ms"), &steps, &[time])?.into(),
+            chart::lines(&titles("Time of a convolution", "ms"), Scale::Linear, &steps, &[time])?.into(),
         ),
         (
             format!("conv-memory-{mode}.svg"),
-            chart::lines(&titles("Memory of a convolution", "MiB"), &steps, &memory)?.into(),
+            chart::lines(&titles("Memory of a convolution", "MiB"), Scale::Linear, &steps, &memory)?.into(),
         ),
     ])
 }

@@ -39,7 +39,7 @@ use self::planned::{Forecast, Planned};
 use self::record::{Conditions, Outcome, Record};
 use crate::cli::{Count, SweepArgs};
 use crate::rounds::{self, Pace, Progress};
-use crate::{console, exit_code, figures, interrupt};
+use crate::{console, exit_code, interrupt};
 
 /// What is usual where nothing is typed.
 const REPEAT: u64 = 3;
@@ -135,7 +135,7 @@ fn refused(points: &[Planned], anyway: bool, conditions: &Conditions) -> Vec<Rec
     points.iter().filter_map(record).collect()
 }
 
-/// What is about to happen, with a row for each point that is not started.
+/// What is about to happen, and each point that is not started.
 fn told(points: &[Planned], repeat: u64, records: &[Record], refused: &[Record]) -> String {
     let runs = (points.len() - refused.len()) as u64 * repeat;
     let mut text = format!(
@@ -144,15 +144,12 @@ fn told(points: &[Planned], repeat: u64, records: &[Record], refused: &[Record])
         records.len()
     );
     if !refused.is_empty() {
-        let rows = refused.iter().map(|record| {
-            let reason = record.reason.clone().unwrap_or_default();
-            vec![record.point.to_string(), record.outcome.as_str().to_owned(), reason]
-        });
-        text.push_str(&format!(
-            "\nThese do not run ({}; --anyway runs what is too large):\n{}",
-            refused.len(),
-            figures::table(&["point", "outcome", "reason"], rows)
-        ));
+        text.push_str(&format!("\nThese do not run ({}; --anyway runs what is too large):", refused.len()));
+    }
+    // Reasons are sentences, which would make a table wider than any terminal.
+    for record in refused {
+        let reason = record.reason.as_deref().unwrap_or_default();
+        text.push_str(&format!("\n  {}\n      {}: {reason}", record.point, record.outcome.as_str()));
     }
     text
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::point::{Axis, Point, varying};
 use super::statistics::{PointStatistics, Quantity};
-use crate::chart::{self, BoxRow, COLOURS, Colour, Dot, Line, Part, Titles};
+use crate::chart::{self, BoxRow, COLOURS, Colour, Dot, Line, Part, Scale, Titles};
 
 /// An SVG with its file's name.
 pub(super) struct Picture {
@@ -188,7 +188,7 @@ fn against_batch(
     };
     let lines: Vec<Line> = series.iter().map(line).collect();
     let steps: Vec<String> = batches.iter().map(u64::to_string).collect();
-    chart::lines(titles, &steps, &lines)
+    chart::lines(titles, Scale::Fitting, &steps, &lines)
 }
 
 /// The peak by category of one series; `None` where nobody counted live bytes.
