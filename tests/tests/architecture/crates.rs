@@ -126,7 +126,9 @@ fn the_arrows() {
     assert_eq!(graph.own("alloc-torch-core"), ["alloc-tracker"]);
     assert_eq!(graph.own("alloc-torch"), ["alloc-torch-core", "alloc-tracker"]);
     assert_eq!(graph.own("trainer-idx"), [""; 0]);
-    let trainer = ["alloc-interpose", "alloc-timeline", "alloc-torch", "alloc-tracker", "trainer-idx"];
+    assert_eq!(graph.own("trainer-statistics"), [""; 0]);
+    let trainer =
+        ["alloc-interpose", "alloc-timeline", "alloc-torch", "alloc-tracker", "trainer-idx", "trainer-statistics"];
     assert_eq!(graph.own("trainer"), trainer);
 }
 

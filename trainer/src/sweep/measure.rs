@@ -32,7 +32,10 @@ impl Runner<'_> {
     /// # Errors
     /// When the run could not be started, or a disk is full: what concerns the sweep and not the point.
     pub(super) fn run(&self, planned: &Planned, repeat: u64) -> Result<Option<Record>> {
-        let program = self.programs.join(planned.allocator.program());
+        // Every run is tracked where the tracker serves its allocator, so that its time and its bytes are of one process.
+        // That is the same program for each of them; without the tracker each allocator has a program of its own.
+        let backend = planned.allocator.kind().backend();
+        let program = self.programs.join(if backend.is_some() { "trainer" } else { planned.allocator.program() });
         ensure!(program.exists(), "{} is not there; build it with cargo build --release -p trainer", program.display());
         fs::create_dir_all(self.running).with_context(|| format!("{}: cannot be made", self.running.display()))?;
         let timeline = self.running.join("run.timeline.json");
@@ -48,8 +51,6 @@ impl Runner<'_> {
             data: &planned.data,
             optimizer: planned.optimizer,
         };
-        // Every run is tracked where the tracker serves its allocator, so that its time and its bytes are of one process.
-        let backend = planned.allocator.kind().backend();
         let mut command = match backend {
             Some(backend) => {
                 let mut command = child::over(&program, &planned.allocator, &job);

@@ -163,7 +163,7 @@ mod tests {
     use clap::Parser;
 
     fn asked(flags: &[&str]) -> Vec<Planned> {
-        let Task::Sweep(args) = Cli::parse_from([&["trainer", "sweep"], flags].concat()).task else {
+        let Task::Sweep(args) = Cli::parse_from([&["trainer", "sweep", "--data", "d"], flags].concat()).task else {
             panic!("sweep is the Sweep task")
         };
         points(&Asked::of(&args).expect("flags")).expect("points")
