@@ -64,6 +64,17 @@ pub struct Spec {
     settings: Vec<(String, String)>,
 }
 
+impl Kind {
+    /// What the tracker calls it, where it can serve a whole program over it.
+    pub(crate) fn backend(self) -> Option<&'static str> {
+        match self {
+            Kind::Jemalloc => Some("jemalloc"),
+            Kind::Glibc => Some("system"),
+            Kind::Mimalloc => None,
+        }
+    }
+}
+
 impl Spec {
     /// Which allocator it is.
     pub(crate) fn kind(&self) -> Kind {

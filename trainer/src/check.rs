@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use procfs::{Current, Meminfo};
 
-use crate::cli::{InputArgs, RunArgs, Switch, WorkArgs};
+use crate::cli::{
+    InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs,
+};
 use crate::device::DeviceName;
 use crate::model::shape::{self, Misfit};
 use crate::model::{ModelName, minimum};
@@ -18,12 +20,6 @@ use crate::settings::{Mode, Settings, timeline_name};
 const IMAGES: &str = "fixtures/fashion-mnist";
 /// Texts that every copy of the repository has.
 const TEXTS: &str = "docs";
-/// Upper bounds, so that every product of sizes stays far below 2^63.
-const MOST_INPUTS: u64 = 1_000_000;
-const LARGEST_INPUT: u64 = 8_192;
-const MOST_CLASSES: u64 = 1_000_000;
-const MOST_STEPS: u64 = 1_000_000_000;
-const MOST_THREADS: u64 = 4_096;
 
 /// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
 pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracked: bool) -> Result<Settings> {
@@ -130,10 +126,8 @@ pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -
         return Ok(());
     }
     let Some(there) = machine_bytes() else { return Ok(()) };
-    let copies = 1 + optimizer.map_or(0, Optimizer::states);
-    let stages = model.stages(work.input.classes(model));
     let (flag, size) = (size_flag(model), work.input.size(model));
-    let needed = minimum::minimum_bytes(&stages, work.batch, model.input_of(size), optimizer.is_some(), copies)?;
+    let needed = least_bytes(model, work.batch, size, work.input.classes(model), optimizer)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
@@ -156,6 +150,13 @@ fn room_for_replay(places: u64) -> Result<()> {
         there / 1_000_000
     );
     Ok(())
+}
+
+/// The bytes that a run certainly needs. With an optimizer it is a training run.
+pub fn least_bytes(model: ModelName, batch: u64, size: u64, classes: u64, optimizer: Option<Optimizer>) -> Result<u64> {
+    let copies = 1 + optimizer.map_or(0, Optimizer::states);
+    let stages = model.stages(classes);
+    Ok(minimum::minimum_bytes(&stages, batch, model.input_of(size), optimizer.is_some(), copies)?)
 }
 
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
+use crate::allocator::{ENVIRONMENT, Spec};
 use crate::cli::WorkArgs;
-use crate::interrupt;
 use crate::model::ModelName;
 use crate::optimizer::Optimizer;
 use crate::settings::Mode;
+use crate::{exit_code, interrupt};
 
 /// What a run in a process of its own does.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +57,72 @@ impl Job<'_> {
     }
 }
 
+/// What `--json-times` prints.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Times {
+    pub(crate) step_ns: Vec<u64>,
+    pub(crate) peak_rss_bytes: Option<u64>,
+}
+
+/// How a run ended whose output was read.
+pub(crate) enum Ended {
+    /// With all of its stdout.
+    Done(String),
+    /// The user asked for the end.
+    Interrupted,
+    /// With its stderr.
+    Failed { status: ExitStatus, said: String },
+}
+
+/// The command of `job` over the allocator `spec`: only what `spec` says stands in its environment about allocators.
+pub(crate) fn over(program: &Path, spec: &Spec, job: &Job<'_>) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if ENVIRONMENT.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
+            command.env_remove(name);
+        }
+    }
+    command.envs(spec.environment()).args(job.arguments());
+    command
+}
+
+/// The command of `job` over `spec` without the tracker, which prints its [`Times`].
+pub(crate) fn untracked_over(program: &Path, spec: &Spec, job: &Job<'_>) -> Command {
+    let mut command = over(program, spec, job);
+    command.args(["--track", "off", "--json-times"]).env("ALLOC_TRACKER", "off");
+    command
+}
+
+/// Runs `command` to its end, unless the user has asked for the end before or asks meanwhile.
+pub(crate) fn ended(command: &mut Command) -> Result<Ended> {
+    if interrupt::requested() {
+        return Ok(Ended::Interrupted);
+    }
+    let output = output(command)?;
+    Ok(match output.status.code() {
+        Some(0) => Ended::Done(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Some(code) if code == i32::from(exit_code::INTERRUPTED) => Ended::Interrupted,
+        _ if interrupt::requested() => Ended::Interrupted,
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            Ended::Failed { status: output.status, said }
+        }
+    })
+}
+
+/// Has the kernel kill the command when this program is killed: nobody would read what it says.
+fn ends_with_this_program(command: &mut Command) {
+    let mark = || {
+        // SAFETY: the arguments are numbers.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(mark) };
+}
+
 /// Runs `command` to its end. Its process group is its own, so that Ctrl-C reaches it once, through this process.
 pub(crate) fn wait(command: &mut Command) -> Result<ExitStatus> {
     let mut child = command
@@ -68,8 +136,9 @@ pub(crate) fn wait(command: &mut Command) -> Result<ExitStatus> {
     status.context("a run was lost")
 }
 
-/// The same, with all that it prints.
+/// The same, with all that it prints. It does not outlive this program.
 pub(crate) fn output(command: &mut Command) -> Result<Output> {
+    ends_with_this_program(command);
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

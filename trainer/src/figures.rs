@@ -39,11 +39,16 @@ pub(crate) fn table<S: AsRef<str>>(heads: &[S], rows: impl IntoIterator<Item = V
     lines.join("\n")
 }
 
-/// The middle one of the values in order, of two in the middle the larger; 0 of none.
+/// The median as a whole number, rounded up where it lies half-way between two; 0 of none.
 pub(crate) fn median(values: &[u64]) -> u64 {
-    let mut values = values.to_vec();
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
+    let values: Vec<f64> = values.iter().map(|&value| value as f64).collect();
+    // NaN, the median of nothing, becomes 0.
+    trainer_statistics::median(&values).round() as u64
+}
+
+/// The median of the steps without the first, which warms up; a lone step itself.
+pub(crate) fn typical_step(steps: &[u64]) -> u64 {
+    median(if steps.len() > 1 { &steps[1..] } else { steps })
 }
 
 #[cfg(test)]
@@ -55,6 +60,13 @@ mod tests {
         assert_eq!(mib(3 << 19), "1.5 MiB");
         assert_eq!((seconds(1_234_567_890), milliseconds(12_340_000)), ("1.235 s".to_owned(), "12.3 ms".to_owned()));
         assert_eq!((median(&[3, 1, 2]), median(&[4, 1, 2, 3]), median(&[])), (2, 3, 0));
+    }
+
+    #[test]
+    fn the_first_step_warms_up() {
+        assert_eq!(typical_step(&[900, 30, 10, 20]), 20, "the median of 10, 20, 30");
+        assert_eq!(typical_step(&[900]), 900);
+        assert_eq!(typical_step(&[]), 0);
     }
 
     #[test]

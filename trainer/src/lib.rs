@@ -6,6 +6,7 @@
 //! exit_code, console     how the program ends, lines for the user
 //! device                 the device that a network runs on
 //! figures                bytes, times and tables as text
+//! chart                  lines, columns and box plots as SVG
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
 //! random                 random numbers that are the same everywhere
@@ -24,7 +25,10 @@
 //! limited                a command under one limit after the other -> a table
 //! fit                    a few batches measured -> does it fit, checked by limited runs; largest batches from plans
 //! tables                 published, planned and measured memory of training steps, side by side
-//! program                the command line -> check -> run, compare, limited, fit or plan -> exit code
+//! rounds                 many runs: their order, and the time that is left
+//! sweep                  every combination of many settings, in rounds -> tables, statistics, a page of plots
+//! conv_bench             one convolution, kernel by kernel -> time and memory
+//! program                the command line -> check -> run, compare, limited, fit, sweep or plan -> exit code
 //! ```
 //!
 //! Everything that only needs shapes (parameter counts, the bytes saved for backward) is computed from the list of
@@ -34,6 +38,8 @@ mod console;
 mod device;
 mod exit_code;
 mod figures;
+
+mod chart;
 
 mod interrupt;
 mod random;
@@ -64,6 +70,11 @@ mod limited;
 
 mod fit;
 mod tables;
+
+mod rounds;
+
+mod conv_bench;
+mod sweep;
 
 mod program;
 

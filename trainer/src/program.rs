@@ -9,7 +9,7 @@ use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::settings::Mode;
-use crate::{check, compare, console, exit_code, fit, limited, run, tables};
+use crate::{check, compare, console, conv_bench, exit_code, fit, limited, run, sweep, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -45,6 +45,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::Fit(args) => fit::fit(&args),
         Task::FitTable(args) => fit::fit_table(&args),
         Task::Tables(args) => tables::tables(&args),
+        Task::Sweep(args) => sweep::sweep(&args),
+        Task::ConvBench(args) => conv_bench::conv_bench(&args),
+        Task::ConvRun(args) => conv_bench::conv_run(&args),
     }
 }
 

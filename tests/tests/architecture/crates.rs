@@ -125,11 +125,11 @@ fn the_arrows() {
     assert_eq!(graph.own("alloc-interpose"), ["alloc-tracker"]);
     assert_eq!(graph.own("alloc-torch-core"), ["alloc-tracker"]);
     assert_eq!(graph.own("alloc-torch"), ["alloc-torch-core", "alloc-tracker"]);
-    let readers = ["trainer-cifar", "trainer-idx", "trainer-image-folder"];
-    for reader in readers {
-        assert_eq!(graph.own(reader), [""; 0], "{reader}");
+    let leaves = ["trainer-cifar", "trainer-idx", "trainer-image-folder", "trainer-statistics"];
+    for leaf in leaves {
+        assert_eq!(graph.own(leaf), [""; 0], "{leaf}");
     }
-    let trainer = [&["alloc-interpose", "alloc-timeline", "alloc-torch", "alloc-tracker"][..], &readers].concat();
+    let trainer = [&["alloc-interpose", "alloc-timeline", "alloc-torch", "alloc-tracker"][..], &leaves].concat();
     assert_eq!(graph.own("trainer"), trainer);
 }
 

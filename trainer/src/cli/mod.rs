@@ -1,17 +1,27 @@
 //! What can be typed. Only the form is checked here; `check` decides whether a run can do it.
 mod optimizer;
+mod typed;
 mod work;
 
+mod models;
+
+mod conv;
 mod limits;
 mod runs;
+mod sweeps;
 mod tables;
 
 use clap::{Parser, Subcommand};
 
+pub use self::conv::{ConvBenchArgs, ConvRunArgs};
 pub use self::limits::{FitArgs, RunLimitedArgs};
+pub use self::models::Models;
 pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
-pub use self::tables::{FitTableArgs, Models, TablesArgs};
+pub use self::sweeps::{Axes, Common, Count, Size, SweepArgs};
+pub use self::tables::{FitTableArgs, TablesArgs};
+pub(crate) use self::typed::{nearest, one};
 pub use self::work::{InputArgs, Switch, WorkArgs};
+pub(crate) use self::work::{LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS};
 
 /// Trains and runs networks on libtorch and records who owns the memory.
 #[derive(Debug, Parser)]
@@ -43,6 +53,14 @@ pub enum Task {
     FitTable(FitTableArgs),
     /// Print the memory of training steps: as published, as planned and, on request, as measured.
     Tables(TablesArgs),
+    /// Run every combination of models, batches, image sizes, optimizers, allocators, threads and modes, each several times,
+    /// and write tables and a page of plots. Continues what was interrupted.
+    Sweep(SweepArgs),
+    /// Measure one convolution: time and memory against the kernel's size, in inference and in training.
+    ConvBench(ConvBenchArgs),
+    /// One run of `conv-bench`.
+    #[command(hide = true)]
+    ConvRun(ConvRunArgs),
 }
 
 #[cfg(test)]

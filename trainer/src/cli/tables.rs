@@ -1,43 +1,19 @@
 //! What can be typed behind `tables` and `fit-table`.
 use alloc_timeline::size;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::models::Models;
 use super::work::WorkArgs;
-use crate::model::ModelName;
 use crate::optimizer::Optimizer;
-
-/// Networks: one by its name, or `all` of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Models(Vec<ModelName>);
-
-impl Models {
-    fn parse(text: &str) -> Result<Models, String> {
-        if text == "all" {
-            return Ok(Models(ModelName::value_variants().to_vec()));
-        }
-        let one = ModelName::from_str(text, false);
-        one.map(|model| Models(vec![model]))
-            .map_err(|_| "no such network; `trainer models` lists them, and `all` is all".to_owned())
-    }
-
-    /// All that were typed, each once, in the order in which they were.
-    pub fn listed(typed: &[Models]) -> Vec<ModelName> {
-        let mut listed: Vec<ModelName> = Vec::new();
-        for &model in typed.iter().flat_map(|models| &models.0) {
-            if !listed.contains(&model) {
-                listed.push(model);
-            }
-        }
-        listed
-    }
-}
 
 /// The memory of training steps in tables.
 #[derive(Clone, Debug, Args)]
 pub struct TablesArgs {
     /// The networks, separated by commas; `all` is all of them.
     #[arg(
-        long, value_name = "LIST", value_delimiter = ',', value_parser = Models::parse,
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
         default_value = "resnet18,resnet34,resnet50,resnet101,resnet152"
     )]
     pub models: Vec<Models>,
@@ -65,7 +41,7 @@ pub struct TablesArgs {
 #[derive(Clone, Debug, Args)]
 pub struct FitTableArgs {
     /// The networks, separated by commas; `all` is all of them.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Models::parse, default_value = "all")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub models: Vec<Models>,
     /// Memory that the process may have, several separated by commas.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = bytes, default_value = "8G,4G,2G,512M")]
@@ -92,18 +68,5 @@ fn bytes(text: &str) -> Result<u64, String> {
         Ok(0) => Err("no program runs in no memory; give more".to_owned()),
         Ok(bytes) => Ok(bytes),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_are_listed_once() {
-        let typed = ["resnet34", "all", "lenet5"].map(|text| Models::parse(text).expect("known"));
-        let listed = Models::listed(&typed);
-        assert_eq!((listed[0], listed.len()), (ModelName::ResNet34, ModelName::value_variants().len()));
-        assert!(Models::parse("resnet35").is_err());
     }
 }

@@ -6,6 +6,13 @@ use clap::{Args, ValueEnum};
 use crate::device::DeviceName;
 use crate::model::ModelName;
 
+/// Upper bounds, so that every product of sizes stays far below 2^63.
+pub(crate) const MOST_INPUTS: u64 = 1_000_000;
+pub(crate) const LARGEST_INPUT: u64 = 8_192;
+pub(crate) const MOST_CLASSES: u64 = 1_000_000;
+pub(crate) const MOST_STEPS: u64 = 1_000_000_000;
+pub(crate) const MOST_THREADS: u64 = 4_096;
+
 /// Size and origin of the work; the same for every kind of run.
 #[derive(Clone, Debug, Args)]
 pub struct WorkArgs {

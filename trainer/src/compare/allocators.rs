@@ -7,23 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde::Deserialize;
 use serde_json::json;
 
 use super::request::Request;
 use super::rows::{Row, Spread, best, table};
-use crate::allocator::{ENVIRONMENT, Kind, Spec};
-use crate::child::{self, Job};
+use crate::allocator::Spec;
+use crate::child::{self, Ended, Job, Times};
 use crate::cli::CompareArgs;
 use crate::figures::{median, mib, seconds};
-use crate::{console, exit_code, interrupt};
-
-/// What `--json-times` prints.
-#[derive(Deserialize)]
-struct Times {
-    step_ns: Vec<u64>,
-    peak_rss_bytes: Option<u64>,
-}
+use crate::{console, exit_code};
 
 /// Everything that the processes over one allocator did.
 #[derive(Default)]
@@ -96,22 +88,9 @@ pub(super) fn compare(args: &CompareArgs, request: &Request<'_>) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command for one process: only what `spec` says stands in its environment about allocators.
-fn command(program: &Path, spec: &Spec, job: &Job<'_>) -> Command {
-    let mut command = Command::new(program);
-    for (name, _) in std::env::vars_os() {
-        if ENVIRONMENT.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
-            command.env_remove(name);
-        }
-    }
-    command.envs(spec.environment()).args(job.arguments());
-    command
-}
-
 /// One run without the tracker; `None` when the user ended it. The first step is left out where there are more.
 fn timed(program: &Path, spec: &Spec, job: &Job<'_>) -> Result<Option<Times>> {
-    let mut command = command(program, spec, job);
-    command.args(["--track", "off", "--json-times"]).env("ALLOC_TRACKER", "off");
+    let mut command = child::untracked_over(program, spec, job);
     let Some(stdout) = finished(&mut command, spec)? else { return Ok(None) };
     let mut times: Times =
         serde_json::from_str(&stdout).with_context(|| format!("{spec}: printed something else than its times"))?;
@@ -123,19 +102,15 @@ fn timed(program: &Path, spec: &Spec, job: &Job<'_>) -> Result<Option<Times>> {
 
 /// Most live bytes over this allocator, by a tracked run, or why there is no such run; `None` when the user ended it.
 fn peak_live(trainer: &Path, spec: &Spec, job: &Job<'_>, folder: &Path) -> Result<Option<Result<u64, String>>> {
-    let backend = match spec.kind() {
-        Kind::Jemalloc => "jemalloc",
-        Kind::Glibc => "system",
-        Kind::Mimalloc => {
-            let reason = "the tracker serves C++ over jemalloc and glibc alone";
-            return Ok(Some(Err(reason.to_owned())));
-        }
+    let Some(backend) = spec.kind().backend() else {
+        let reason = "the tracker serves C++ over jemalloc and glibc alone";
+        return Ok(Some(Err(reason.to_owned())));
     };
     if !trainer.exists() {
         return Ok(Some(Err(format!("{} is not there", trainer.display()))));
     }
     let out = folder.join(format!("{}-{}-{}.timeline.json", job.model, job.mode, spec.file_name()));
-    let mut command = command(trainer, spec, job);
+    let mut command = child::over(trainer, spec, job);
     command.env("ALLOC_TRACKER_BACKEND", backend).arg("--out").arg(&out);
     let Some(_) = finished(&mut command, spec)? else { return Ok(None) };
     Ok(Some(Ok(alloc_timeline::load(&out)?.peak.live_bytes)))
@@ -143,20 +118,14 @@ fn peak_live(trainer: &Path, spec: &Spec, job: &Job<'_>, folder: &Path) -> Resul
 
 /// Runs `command`; its stdout, or `None` when the user ended it.
 fn finished(command: &mut Command, spec: &Spec) -> Result<Option<String>> {
-    if interrupt::requested() {
-        return Ok(None);
-    }
-    let output = child::output(command)?;
-    match output.status.code() {
-        Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
-        Some(code) if code == i32::from(exit_code::INTERRUPTED) => Ok(None),
-        _ if interrupt::requested() => Ok(None),
-        _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
+    match child::ended(command)? {
+        Ended::Done(stdout) => Ok(Some(stdout)),
+        Ended::Interrupted => Ok(None),
+        Ended::Failed { status, said } => {
             if let Some(refused) = said.lines().find(|line| line.starts_with("<jemalloc>: ")) {
                 bail!("{spec}: jemalloc refuses the setting: {refused}");
             }
-            Err(anyhow!("{}", said.trim()).context(format!("{spec}: the run ended with {}", output.status)))
+            Err(anyhow!("{}", said.trim()).context(format!("{spec}: the run ended with {status}")))
         }
     }
 }

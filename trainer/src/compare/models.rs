@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::request::Request;
 use crate::child::{self, Job};
 use crate::cli::CompareArgs;
+use crate::figures::typical_step;
 use crate::model::ModelName;
 use crate::settings::{Mode, timeline_name};
 use crate::{console, exit_code, interrupt};
@@ -68,13 +69,6 @@ fn row(model: ModelName, mode: Mode, timeline: &Timeline) -> Row {
     }
 }
 
-/// The median of the steps without the first, which warms up (of two in the middle the longer); a lone step itself.
-fn typical_step(steps: &[u64]) -> u64 {
-    let mut steps = if steps.len() > 1 { steps[1..].to_vec() } else { steps.to_vec() };
-    steps.sort_unstable();
-    steps.get(steps.len() / 2).copied().unwrap_or(0)
-}
-
 /// The rows as aligned text; MB are 10^6 bytes.
 fn table(rows: &[Row]) -> String {
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
@@ -92,13 +86,6 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_step_warms_up() {
-        assert_eq!(typical_step(&[900, 30, 10, 20]), 20, "the median of 10, 20, 30");
-        assert_eq!(typical_step(&[900]), 900);
-        assert_eq!(typical_step(&[]), 0);
-    }
 
     #[test]
     fn columns_line_up() {

@@ -4,6 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::row::{Row, largest};
+use crate::chart::COLOURS;
 
 /// Size of the picture in pixels.
 const SIZE: (u32, u32) = (960, 860);
@@ -11,18 +12,6 @@ const SIZE: (u32, u32) = (960, 860);
 const NAMES: f64 = 0.3;
 /// How many layers have a line.
 const LAYERS: usize = 6;
-
-/// Okabe and Ito's colours, which people with the common kinds of colour blindness can tell apart.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 0, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(213, 94, 0),
-    RGBColor(90, 79, 160),
-];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 

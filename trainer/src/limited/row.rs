@@ -5,7 +5,7 @@ use alloc_timeline::{Dimension, Ending, NONE, Timeline};
 use serde::Serialize;
 
 use super::culprit::{Culprit, culprit};
-use crate::figures::median;
+use crate::figures::typical_step;
 use crate::limit::{Counters, Limit, Ran};
 
 /// One run under one limit.
@@ -90,12 +90,11 @@ impl Row {
 impl RunRow {
     fn new(path: String, timeline: &Timeline, broke: bool) -> RunRow {
         let steps: Vec<u64> = timeline.steps.iter().map(|step| step.end_ns.saturating_sub(step.start_ns)).collect();
-        let warm = if steps.len() > 1 { &steps[1..] } else { &steps[..] };
         RunRow {
             timeline: path,
             recovered: timeline.ending == Ending::Recovered,
             steps: steps.len(),
-            step_ns: (!warm.is_empty()).then(|| median(warm)),
+            step_ns: (!steps.is_empty()).then(|| typical_step(&steps)),
             peak_live_bytes: timeline.peak.live_bytes,
             culprit: if broke { culprit(timeline) } else { None },
             layers: layers(timeline),

@@ -140,7 +140,7 @@ fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
 
 /// Most bytes that were ever resident, by the kernel's own account of this program. `getrusage` would not do: a process
 /// inherits its figure from whoever started it.
-fn peak_rss_bytes() -> Option<u64> {
+pub(crate) fn peak_rss_bytes() -> Option<u64> {
     let kib = procfs::process::Process::myself().ok()?.status().ok()?.vmhwm?;
     Some(kib << 10)
 }

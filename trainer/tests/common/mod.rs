@@ -2,6 +2,7 @@
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -72,4 +73,18 @@ pub fn small_data(count: u8) -> tempfile::TempDir {
     std::fs::write(folder.path().join("train-images-idx3-ubyte"), images.encode()).expect("written");
     std::fs::write(folder.path().join("train-labels-idx1-ubyte"), labels.encode()).expect("written");
     folder
+}
+
+/// The rows of a CSV file, by the names of their columns.
+pub fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(path).expect("a table");
+    let heads = reader.headers().expect("a head").clone();
+    let of = |row: csv::StringRecord| heads.iter().zip(row.iter()).map(|(h, c)| (h.to_owned(), c.to_owned())).collect();
+    reader.records().map(|row| of(row.expect("a row"))).collect()
+}
+
+/// The number in a cell.
+#[track_caller]
+pub fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
+    row[column].parse().unwrap_or_else(|_| panic!("{column} is no number: {row:?}"))
 }

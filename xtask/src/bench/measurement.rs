@@ -1,8 +1,9 @@
 //! The result of one measurement: a number, how sure it is, and the limit it is compared with.
 
 use serde_json::{Value, json};
+use trainer_statistics::{median, range};
 
-use super::rounds::{Compared, median, range};
+use super::rounds::Compared;
 
 /// Rounds whose middle half disagrees by more than this are called noisy.
 const NOISY: f64 = 0.10;

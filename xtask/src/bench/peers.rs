@@ -7,10 +7,11 @@ use anyhow::Result;
 use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 use serde_json::{Value, json};
+use trainer_statistics::median;
 
 use super::context::Bench;
 use super::measurement::time;
-use super::rounds::{median, rounds};
+use super::rounds::rounds;
 use super::workload::{Elapsed, compared, run_timed, without_allocator_settings};
 use crate::prerequisite::succeeds;
 use crate::programs::{self, Programs};

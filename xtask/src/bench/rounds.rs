@@ -1,6 +1,7 @@
 //! Several ways of doing the same, measured in turn: A B C, C B A, A B C, ... so that a machine that slows down slows all.
 
 use anyhow::Result;
+use trainer_statistics::{median, quantile};
 
 /// Measures each of `count` contenders once a round, in an order that is reversed after every round. Returns the values
 /// of each contender, round by round.
@@ -42,31 +43,9 @@ impl Compared {
 
     /// How far the middle half of the rounds differs: the distance of the quartiles of their ratios, over the median.
     pub fn spread(&self) -> f64 {
-        let ratios = sorted(&self.ratios());
-        let Some(last) = ratios.len().checked_sub(1) else { return f64::NAN };
-        (ratios[last - last / 4] - ratios[last / 4]) / median(&ratios)
+        let ratios = self.ratios();
+        (quantile(&ratios, 0.75) - quantile(&ratios, 0.25)) / median(&ratios)
     }
-}
-
-/// The middle value; of an even number, the mean of the middle two. NaN of nothing.
-pub fn median(values: &[f64]) -> f64 {
-    let sorted = sorted(values);
-    match sorted.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => sorted[count / 2],
-        count => f64::midpoint(sorted[count / 2 - 1], sorted[count / 2]),
-    }
-}
-
-/// Smallest and largest.
-pub fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
 }
 
 #[cfg(test)]
@@ -97,11 +76,5 @@ mod tests {
         let compared = Compared::new(&[5.0, 1.0, 4.0, 2.0, 3.0], &[1.0; 5]);
         assert_eq!(compared.spread(), 2.0 / 3.0);
         assert!(Compared::new(&[], &[]).spread().is_nan());
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_is_between_the_middle_two() {
-        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), 2.5);
-        assert!(median(&[]).is_nan());
     }
 }

@@ -1,0 +1,21 @@
+//! Charts as SVG, in one look for all of the trainer's reports. Every axis says its unit; legends stand beside the plot, where
+//! they cover nothing.
+//!
+//! ```text
+//! lines     quantities over the steps of an axis, such as batches
+//! columns   parts that add up, over the steps of an axis
+//! rows      parts that add up, one row for each name
+//! boxes     a box plot for each name: least, quartiles, most
+//! ```
+mod look;
+
+mod boxes;
+mod columns;
+mod lines;
+mod rows;
+
+pub(crate) use self::boxes::{BoxRow, boxes};
+pub(crate) use self::columns::columns;
+pub(crate) use self::lines::{Dot, Line, Scale, lines};
+pub(crate) use self::look::{COLOURS, Colour, Part, Titles, of_category};
+pub(crate) use self::rows::rows;
