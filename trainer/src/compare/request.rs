@@ -49,6 +49,7 @@ fn conditions(models: &[ModelName], work: &WorkArgs, threads: u64) -> String {
         device => format!(", {device}"),
     };
     let mut inputs: Vec<String> = models.iter().map(|&model| model.input_text(work.input.size(model))).collect();
+    inputs.sort();
     inputs.dedup();
     format!("batch {batch}, {}, {threads} thread(s){device}", inputs.join(" or "))
 }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::name::ModelName;
-use super::plan::saved_for_backward;
+use super::plan::saved_an_input;
 use crate::figures::table;
 
 /// One network, for inputs of the size that its reference is for.
@@ -25,13 +25,12 @@ impl Entry {
         let input = model.input();
         let classes = model.reference_classes();
         let stages = model.stages(classes);
-        let saved = |batch| Ok::<u64, anyhow::Error>(saved_for_backward(&stages, batch, input)?.values().sum());
         Ok(Entry {
             model: model.as_str(),
             parameters: stages.iter().map(|stage| stage.op.parameters()).sum(),
             input: input.dimensions(),
             classes,
-            saved_bytes_an_image: saved(2)? - saved(1)?,
+            saved_bytes_an_image: saved_an_input(&stages, input)?,
             paper: model.paper(),
         })
     }
@@ -58,8 +57,8 @@ pub fn models(as_json: bool) -> Result<String> {
     let titles = ["model", ">parameters", "input", ">MiB a sample", "paper"];
     let table = table(&titles, rows);
     Ok(format!(
-        "{table}\ninput: channels and sides of an image, or tokens of a text; MiB a sample: what each further one leaves for the backward \
-         pass, in fp32"
+        "{table}\ninput: channels and sides of an image, or tokens of a text\nMiB a sample: what each further one leaves for \
+         the backward pass, in fp32"
     ))
 }
 

@@ -84,8 +84,8 @@ impl Network {
         &self.store
     }
 
-    /// Images [N, C, H, W] or tokens [N, L] to logits, [N, classes] or [N, L', classes]. With `train`, batch norm uses the batch's statistics and updates
-    /// its running ones, and dropout drops; without, neither.
+    /// Images [N, C, H, W] or tokens [N, L] to logits, [N, classes] or [N, L', classes]. With `train`, batch norm uses the
+    /// batch's statistics and updates its running ones, and dropout drops; without, neither.
     pub fn forward(&mut self, inputs: &Tensor, train: bool) -> Result<Tensor> {
         self.maps.clear();
         self.maps.push(Some(inputs.shallow_clone()));

@@ -1,39 +1,40 @@
 //! What networks over sequences keep for their backward pass, by kind of stage.
 //!
-//! The formulas are in `tools/autograd/derivatives.yaml` of PyTorch. What is made of several operators there, or has a file of its
-//! own, is named.
+//! The formulas are in `tools/autograd/derivatives.yaml` of PyTorch. Where an operator is made of several, the function is
+//! named; its file lies in `aten/src/ATen/native/`.
 //!
 //! ```text
-//! stage            allocates                                keeps for backward
-//! half, first      nothing, a view                          nothing
-//! embedding        its output                               its input, the tokens
-//! add embedding    numbers of rows (8 B a place)            these numbers; a sum needs no operand
-//! one-hot          its output                               nothing: tokens have no gradient
-//! conv1d           its output                               its input
-//! max pool 1d      its output, int64 indices                its input, the indices (max_pool1d, aten/src/ATen/native/Pooling.cpp,
-//!                                                           hands over to max_pool2d_with_indices)
-//! layer norm       its output, mean and 1/deviation         its input, mean and 1/deviation (4 B a place each)
-//! gelu             its output                               its input
-//! heads            a copy in the other order, unless it     nothing
-//!                  is the same order (one head or place)
-//! scores, weigh    the product                              both operands (matmul views them as batches for bmm)
-//! softmax          its output                               its output
-//! concat features  its output                               nothing: sizes
-//! lstm             see below                                see below
-//! gru              see below                                see below
+//! stage            allocates                             keeps for backward
+//! half, first      nothing, a view                       nothing
+//! embedding        its output                            its input, the tokens
+//! add embedding    numbers of rows (8 B a place)         these numbers; a sum needs no operand
+//! one-hot          its output                            nothing: tokens have no gradient
+//! conv1d           its output                            its input
+//! max pool 1d      its output, int64 indices             its input, the indices: `max_pool1d` (Pooling.cpp) hands over
+//!                                                        to `max_pool2d_with_indices`
+//! layer norm       its output, mean and 1/deviation      its input, mean and 1/deviation (4 B a place each)
+//! gelu             its output                            its input
+//! heads            a copy in the other order, unless     nothing
+//!                  that is the same (one head or place)
+//! scores, weigh    the product                           both operands: `matmul` (LinearAlgebra.cpp) views them as
+//!                                                        batches for `bmm`
+//! softmax          its output                            its output
+//! concat features  its output                            nothing: sizes
+//! lstm, gru        see below
 //! ```
 //!
-//! With N texts of L places, E features in and H features of a state, of 4 bytes each; both take the places first, so that they
-//! copy their input into that order (LNE), unless there is one text or one place.
+//! With N texts of L places, and H features of a state, of 4 bytes each. Both layers take the places first, so they copy
+//! their input into that order, unless there is one text or one place, and leave their output in it.
 //!
 //! ```text
-//! lstm, each layer    its input (the copy, or the output of the layer before), its output LNH, the last two states 2NH, and
-//!                     oneDNN's workspace; besides, for all layers, the first states 2NH, zeroes
-//!                     (mkldnn_rnn_layer, aten/src/ATen/native/mkldnn/RNN.cpp)
-//! gru                 its input (the copy); each place: 3NH of the gates behind sigmoid, NH of the state's part before it is
-//!                     multiplied in place, NH of the new state's proposal, NH of its difference to the old state before
-//!                     that is multiplied in place, and NH of the new state, but for the last one, which only goes into the
-//!                     output; the first state NH (GRUCell, aten/src/ATen/native/RNN.cpp)
+//! lstm   first states, zeroes       2NH a layer
+//!        of each layer              its input (the copy, or the output of the layer before), its output LNH, the last two
+//!                                   states 2NH, oneDNN's workspace (`mkldnn_rnn_layer`, mkldnn/RNN.cpp; `workspace`)
+//! gru    first state                NH, unless it lies in another map
+//!        its input                  the copy
+//!        of each place              3NH of gates, NH of the state's part before it is multiplied in place, NH of the proposed
+//!        (`GRUCell`, RNN.cpp)       state, NH of its difference to the old one before that is multiplied in place, and NH of
+//!                                   the new state; of the last place not that, which only goes into the output
 //! ```
 use super::storage::{Read, Storages};
 use super::workspace;

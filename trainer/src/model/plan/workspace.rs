@@ -29,7 +29,7 @@ pub(super) fn of_lstm(batch: u64, length: u64, from: u64, to: u64) -> u64 {
 fn row(elements: u64) -> u64 {
     let line = LINE / F32;
     let whole = elements.next_multiple_of(line);
-    if whole % 256 == 0 { whole + line } else { whole }
+    if whole.is_multiple_of(256) { whole + line } else { whole }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) fn left_by(op: SequenceOp, name: &str, reads: &[Shape]) -> Result<Sha
     }
     Ok(match (op, reads[0], other) {
         (SequenceOp::Half(_), Shape::Tokens { length }, _) => {
-            if length % 2 != 0 {
+            if !length.is_multiple_of(2) {
                 return Err(Misfit::Odd { stage: stage(), length });
             }
             Shape::Tokens { length: length / 2 }
