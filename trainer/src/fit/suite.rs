@@ -86,7 +86,7 @@ impl Suite {
                     mib(plan.bytes),
                     if plan.bytes <= DEVICE { "fits" } else { "does not fit" }.to_owned(),
                     format!(
-                        "{} {}, most of it in {} ({})",
+                        "{} {}, the most in {} ({})",
                         plan.category,
                         mib(plan.category_bytes),
                         plan.layer,

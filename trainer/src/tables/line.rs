@@ -10,20 +10,29 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line through points with two different `x` at least.
+    /// The line through points with two different `x` at least. Sums are whole numbers, so that a line which meets all of its
+    /// points leaves a residual of 0.
     pub(super) fn through(points: &[(u64, u64)]) -> Option<Line> {
-        let count = points.len() as f64;
-        // Around their means, so that large bytes lose no digits.
-        let mean = |of: fn(&(u64, u64)) -> u64| points.iter().map(|point| of(point) as f64).sum::<f64>() / count;
-        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-        let from_means = || points.iter().map(|point| (point.0 as f64 - x, point.1 as f64 - y));
-        let squares: f64 = from_means().map(|(dx, _)| dx * dx).sum();
-        if squares == 0.0 || points.is_empty() {
+        let count = points.len() as i128;
+        let sum = |of: fn(i128, i128) -> i128| -> i128 {
+            points.iter().map(|&(x, y)| of(i128::from(x), i128::from(y))).sum()
+        };
+        let (sum_x, sum_y) = (sum(|x, _| x), sum(|_, y| y));
+        // The slope is rise / run.
+        let run = count * sum(|x, _| x * x) - sum_x * sum_x;
+        let rise = count * sum(|x, y| x * y) - sum_x * sum_y;
+        if run == 0 {
             return None;
         }
-        let slope = from_means().map(|(dx, dy)| dx * dy).sum::<f64>() / squares;
-        let residual = from_means().map(|(dx, dy)| (dy - slope * dx).abs()).fold(0.0, f64::max);
-        Some(Line { constant: y - slope * x, slope, residual })
+        let off = |&(x, y): &(u64, u64)| {
+            (run * (count * i128::from(y) - sum_y) - rise * (count * i128::from(x) - sum_x)).unsigned_abs()
+        };
+        let farthest = points.iter().map(off).max().unwrap_or(0);
+        Some(Line {
+            constant: (sum_y * run - rise * sum_x) as f64 / (count * run) as f64,
+            slope: rise as f64 / run as f64,
+            residual: farthest as f64 / (count * run) as f64,
+        })
     }
 }
 

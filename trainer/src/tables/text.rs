@@ -67,8 +67,7 @@ pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
     }
     let lines = over_batches(rows);
     if !lines.is_empty() {
-        // What rounds to -0 is 0.
-        let number = |value: f64| format!("{:.0}", value.round() + 0.0);
+        let number = |value: f64| format!("{value:.0}");
         let cells = lines.iter().map(|over| {
             let Line { constant, slope, residual } = over.line;
             let Point { model, size, .. } = over.point;
