@@ -211,7 +211,7 @@ fn what_only_some_networks_can_be_told() {
         &["--replay 900000000: a buffer of so many moves takes 6355800 MB"],
     );
     refused(
-        &train(&["--model", "lenet5", "--replay", "100"]),
+        &train(&["--model", "lenet5", "--image-size", "32", "--replay", "100"]),
         &["--replay 100: only the training of dqn has a replay buffer"],
     );
     refused(&train(&["--model", "dcgan", "--beta1", "1.5"]), &["--beta1 1.5: it lies between 0 and 1"]);

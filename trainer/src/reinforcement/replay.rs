@@ -130,8 +130,11 @@ mod tests {
     use super::super::player::Player;
     use super::*;
 
+    /// What was seen before a move, what was done, and what was seen after it.
+    type Seen = (Vec<u8>, usize, Vec<u8>);
+
     /// A buffer into which `moves` moves of one game went, and for each what was seen before and after it.
-    fn played(capacity: usize, moves: usize) -> (Replay, Vec<(Vec<u8>, usize, Vec<u8>)>) {
+    fn played(capacity: usize, moves: usize) -> (Replay, Vec<Seen>) {
         let (mut replay, mut player) = (Replay::new(capacity), Player::new(5));
         let mut seen = Vec::new();
         for number in 0..moves {
@@ -155,9 +158,7 @@ mod tests {
                 let state = &drawn.states[place * STATE_BYTES..][..STATE_BYTES];
                 let action = drawn.actions[place] as usize;
                 let next = &drawn.next_states[place * STATE_BYTES..][..STATE_BYTES];
-                let is_it = |(before, done, after): &(Vec<u8>, usize, Vec<u8>)| {
-                    (&before[..], *done, &after[..]) == (state, action, next)
-                };
+                let is_it = |(before, done, after): &Seen| (&before[..], *done, &after[..]) == (state, action, next);
                 let number = seen.iter().position(is_it).expect("it was played");
                 assert_eq!(drawn.went_on[place], if number % 20 == 19 { 0.0 } else { 1.0 }, "20 moves are an episode");
                 assert_eq!(drawn.rewards[place] != 0.0, number % 20 == 19);
