@@ -207,6 +207,7 @@ impl FromStr for Precision {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Task};
+    use crate::model::ModelName;
     use clap::Parser;
 
     fn typed(flags: &[&str]) -> Result<SweepArgs, String> {

@@ -150,6 +150,8 @@ impl Planned {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
     use crate::cli::{Cli, Task};
     use clap::Parser;
