@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::analysis::devices::{DeviceFigures, devices, no_device};
 use crate::analysis::owners::{OwnerBytes, owners};
+use crate::analysis::self_time::{SelfTimeFigures, self_time_figures};
 use crate::analysis::unread::{UnreadFigures, unread_figures};
 use crate::analysis::usage::{Power, power};
 use crate::model::Run;
@@ -49,6 +50,9 @@ pub struct Summary {
     pub unread: Option<UnreadFigures>,
     /// What the run used of the processors and of energy.
     pub power: Power,
+    /// How long each phase, layer and operator took itself. Left out where no times were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_times: Option<SelfTimeFigures>,
     /// All figures from outside the tracker, including those that are missing.
     pub lanes: Vec<OutsideFigure>,
     /// What the tracker cost, and what it could not record.
@@ -196,6 +200,7 @@ pub fn summarise(run: &Run) -> Summary {
         device_predictions: timeline.device_predictions.clone(),
         unread: unread_figures(timeline),
         power: power(timeline),
+        self_times: self_time_figures(timeline),
         lanes: timeline.lanes.clone(),
         tracker: TrackerFigures {
             overhead_bytes: timeline.tracker.overhead_bytes,
