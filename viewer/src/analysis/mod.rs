@@ -1,6 +1,8 @@
 //! Figures computed from runs: who owns the peak, how the bytes came and went, what grows, and how runs differ. Pure: no
 //! files, no text.
 // Each group uses only the groups above it.
+mod splits;
+
 mod advice;
 mod coarse;
 mod comparison;
@@ -50,6 +52,7 @@ pub use owners::{OwnerBytes, owners};
 pub use rss_over_live::{Cause, RssOverLive, rss_over_live};
 pub use rss_stack::{RssStack, rss_stack};
 pub use self_time::{NameTime, NoTimes, SelfTimeFigures, SelfTimes, TimeBasis, self_time_figures, self_times};
+pub use splits::Splits;
 pub use stacks::{Measure, StackSite, growing_sites, measured_bytes, sites};
 pub use step_parts::{PartFigures, StepPart, StepParts, step_parts};
 pub use summary::{AliveAtExit, Peak, ReconcileLine, Rss, Summary, TotalCounts, TrackerFigures, summarise};

@@ -25,7 +25,7 @@ const GAP: f64 = 26.0;
 const BOTTOM: f64 = 14.0;
 /// The most layers and operations; the cheapest of more are one row.
 const MOST_LAYERS: usize = 96;
-const MOST_OPERATIONS: usize = 20;
+const MOST_OPERATIONS: usize = 14;
 
 /// The picture; `None` for a run whose times were not measured.
 pub fn cost_svg(run: &Run) -> Option<String> {

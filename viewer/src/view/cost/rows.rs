@@ -27,7 +27,7 @@ const LONGEST_NAME: usize = 32;
 const TICKS: usize = 6;
 
 /// The parts of a time and their colours.
-const PARTS: [(&str, &str); 3] = [("forward", "forward"), ("backward", "backward"), ("other", "optimizer")];
+const PARTS: [(&str, &str); 3] = [("forward", "forward"), ("backward", "backward"), ("other phases", "optimizer")];
 
 /// One block of rows.
 pub(super) struct Panel<'a> {

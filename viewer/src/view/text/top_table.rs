@@ -15,7 +15,8 @@ pub fn top_table(run: &Run, most: usize, terminal: Terminal) -> String {
     if wide {
         heads.push(">");
     }
-    let times = SelfColumns::new(&run.timeline);
+    // In a narrow terminal they would leave no room for names.
+    let times = if wide { SelfColumns::new(&run.timeline) } else { SelfColumns::none() };
     let mut table = table(&times.behind(&heads));
     let mut row = |cells: [String; 4], bytes: u64, time: Vec<String>| {
         let numbers = [exact(bytes), share(bytes, peak.live_bytes)];

@@ -28,9 +28,14 @@ impl SelfColumns {
         SelfColumns(self_times(timeline, None).ok())
     }
 
-    /// The same without times, for tables of names that have none.
+    /// No columns, whatever the run has.
+    pub(in crate::view) fn none() -> SelfColumns {
+        SelfColumns(None)
+    }
+
+    /// The columns for a table of names of this dimension: categories have no times.
     pub(in crate::view) fn for_dimension(timeline: &Timeline, dimension: Dimension) -> SelfColumns {
-        if dimension == Dimension::Category { SelfColumns(None) } else { SelfColumns::new(timeline) }
+        if dimension == Dimension::Category { SelfColumns::none() } else { SelfColumns::new(timeline) }
     }
 
     /// The heads of the columns.
