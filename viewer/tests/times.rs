@@ -76,7 +76,7 @@ fn every_table_of_bytes_has_times_beside_them() {
         let text = answer(&args);
         let has = text.contains("self ms") && text.contains("self ms: time in the scopes of a name themselves");
         // A run without an analysis has no figures of owners.
-        assert!(has || command == ["owners"] && text.contains("not recorded"), "{command:?}\n{text}");
+        assert!(has || command == ["owners"] && text.contains("Not recorded"), "{command:?}\n{text}");
     }
     let html = folder.path("page.html");
     answer(&["report", &file, "--output", html.to_str().expect("UTF-8")]);

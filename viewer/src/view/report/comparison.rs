@@ -1,5 +1,5 @@
 //! The section that compares the runs of the page.
-use alloc_timeline::Dimension;
+use alloc_timeline::{Dimension, NONE};
 use maud::{Markup, html};
 
 use crate::analysis::{Comparison, ComparisonRow, compare, compare_times};
@@ -84,7 +84,7 @@ fn times_table(comparison: &Comparison<'_>, name: &str, rows: &[ComparisonRow]) 
             tbody {
                 @for line in rows.iter().take(MOST_ROWS) {
                     tr {
-                        th scope="row" { (line.name) }
+                        th scope="row" { @if line.name == NONE { "no " (name) } @else { (line.name) } }
                         @for (index, ns) in line.figures.iter().enumerate() {
                             td { @if let Some(ns) = ns { (ms(*ns as f64)) } }
                             @if index > 0 { td.difference { (format!("{:+.2}", line.difference(index) as f64 / 1e6)) } }

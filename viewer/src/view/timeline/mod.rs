@@ -80,7 +80,7 @@ mod tests {
         };
         let columns = svg.lines().filter(|line| line.starts_with("<rect x=") && line.contains("fill-opacity=\"0\""));
         let columns: Vec<(f64, f64)> = columns.map(|line| (number(line, "x"), number(line, "width"))).collect();
-        assert_eq!(columns.len(), 6);
+        assert_eq!(columns.len(), 7, "the samples, and the peak between two of them");
         let mut reached = LEFT;
         for (x, width) in columns {
             assert!((x - reached).abs() < 0.2, "a gap from {reached} to {x}");
