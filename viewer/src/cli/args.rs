@@ -148,7 +148,8 @@ pub(super) struct TableArgs {
 pub(super) struct TimesArgs {
     /// A timeline
     pub(super) file: PathBuf,
-    /// Leave out the first N steps; without it three, or none where there are no more
+    /// Leave out the first N steps, and those that were joined to one of them; without it three, or none where there are
+    /// no more
     #[arg(long, value_name = "N")]
     pub(super) skip: Option<u64>,
     /// Print one JSON object and nothing else

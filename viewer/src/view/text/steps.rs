@@ -18,6 +18,10 @@ pub fn steps_text(run: &Run, parts: &StepParts, most: usize, terminal: Terminal)
         basis_words(&parts.basis)
     );
     out.push_str(&wrapped(&meaning, "", "", width));
+    if parts.steps.iter().any(|step| step.first_step < step.last_step) {
+        let joined = "There are so many steps that neighbours were joined: each of those counts with their mean.";
+        out.push_str(&wrapped(joined, "", "", width));
+    }
     let phase = |name: &str| short_name(&name_in(Dimension::Phase, name));
     let ms = |ns: f64| format!("{:.2}", ns / 1e6);
     let whole = parts.figures.last().map_or(0, |step| step.sum_ns);
