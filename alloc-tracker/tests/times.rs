@@ -1,12 +1,16 @@
 //! Times by scope, of a program that knows its own: what the session says lies between what the program measures inside
-//! and outside of each scope.
+//! and outside of each scope, over the whole run and step by step.
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use alloc_timeline::{ScopeTime, Timeline, Utilisation, load};
-use alloc_tracker::{Session, Times, layer, phase};
+use alloc_timeline::{ScopeTime, ScopeTimes, Timeline, Utilisation, load};
+use alloc_tracker::{Session, Times, hooks, layer, phase};
 
 #[global_allocator]
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+
+/// A process has one session at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Works for `time` of the clock.
 fn work(time: Duration) {
@@ -37,6 +41,7 @@ fn by_phase(timeline: &Timeline, utilisation: &Utilisation, phase: &str, column:
 
 #[test]
 fn times_by_scope_are_those_of_the_program() {
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.timeline.json");
     let session = Session::builder().output(&path).times(Times::WithThreadCpu).start().expect("a session");
@@ -95,4 +100,76 @@ fn times_by_scope_are_those_of_the_program() {
     let utilisation = timeline.utilisation.as_ref().expect("always there");
     assert_eq!((utilisation.intervals, utilisation.scopes.len()), (0, 0));
     assert!(utilisation.process.is_some() && timeline.energy.is_none());
+}
+
+/// Time and calls of the scopes with these names.
+fn of(timeline: &Timeline, times: &ScopeTimes, [phase, layer, op]: [&str; 3]) -> (u64, u64) {
+    let named = times.rows().filter(|(scope, ..)| {
+        let scope = &timeline.scopes[*scope as usize];
+        (scope.phase.as_str(), scope.layer.as_str(), scope.op.as_str()) == (phase, layer, op)
+    });
+    named.fold((0, 0), |sum, (_, ns, calls)| (sum.0 + ns, sum.1 + calls))
+}
+
+/// Six steps, and in each: two calls of an operator in a layer of the forward phase, time in that phase outside of the
+/// layer, and time in no phase. Another thread is in a scope of its own meanwhile.
+#[test]
+fn the_parts_of_a_step_sum_to_it() {
+    const STEPS: usize = 6;
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.timeline.json");
+    let session = Session::builder().output(&path).times(Times::ByScope).start().expect("a session");
+    let op = hooks::name("my::matmul");
+    let mut outside = Vec::new();
+    std::thread::scope(|threads| {
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        threads.spawn(move || {
+            let _phase = phase!("elsewhere");
+            let _ = receiver.recv();
+        });
+        for step in 0..STEPS {
+            work(Duration::from_millis(2)); // between two steps: in none of them
+            let began = Instant::now();
+            let _step = session.step();
+            {
+                let _phase = phase!("forward");
+                work(Duration::from_millis(1));
+                let _layer = layer!("fc");
+                for call in 1..3 {
+                    let entered = hooks::enter_op(op, None, hooks::Name::default(), call + 2 * step as u64);
+                    work(Duration::from_millis(3));
+                    hooks::leave(entered);
+                }
+            }
+            work(Duration::from_millis(1));
+            drop(_step);
+            outside.push(began.elapsed().as_nanos() as u64);
+        }
+        drop(sender);
+    });
+    // A step that another thread ends has no times; neither has one that nobody ends.
+    session.begin_step();
+    std::thread::scope(|threads| drop(threads.spawn(|| session.end_step())));
+    session.begin_step();
+    session.finish().expect("a timeline");
+
+    let timeline = load(&path).expect("the timeline, whose sums are checked");
+    assert_eq!(timeline.step_times.len(), STEPS);
+    assert_eq!(timeline.steps.len(), STEPS + 1, "the one that another thread ended is a step all the same");
+    for (index, step) in timeline.step_times.iter().enumerate() {
+        assert_eq!((step.first_step, step.last_step), (index as u64 + 1, index as u64 + 1));
+        let own = &step.stepping_thread;
+        assert_eq!(own.active_ns.iter().sum::<u64>(), step.wall_ns, "to the nanosecond");
+        assert!((8_000_000..=outside[index]).contains(&step.wall_ns), "{} of {}", step.wall_ns, outside[index]);
+        let (ns, calls) = of(&timeline, own, ["forward", "fc", "my::matmul"]);
+        assert!(ns >= 6_000_000 && calls == 2, "{ns} ns, {calls} calls");
+        let (ns, calls) = of(&timeline, own, ["forward", "", ""]);
+        assert!(ns >= 1_000_000 && calls == 1, "{ns} ns, {calls} calls");
+        assert!(of(&timeline, own, ["", "", ""]).0 >= 1_000_000, "{own:?}");
+        let (ns, calls) = of(&timeline, &step.other_threads, ["elsewhere", "", ""]);
+        // It may come to its scope within the first step. Its time is read just after the step's own.
+        assert!(ns > 0 && ns <= step.wall_ns + 10_000_000 && calls <= u64::from(index == 0), "{ns} ns, {calls} calls");
+        assert_eq!(of(&timeline, own, ["elsewhere", "", ""]), (0, 0));
+    }
 }

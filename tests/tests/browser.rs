@@ -162,7 +162,13 @@ fn the_report_works_in_a_browser() {
     hold_everywhere(&found);
     assert_eq!((found["dark"].as_bool(), found["paper"].as_str()), (Some(false), Some("rgb(255, 255, 255)")));
     assert!(each(&found["folds"]).iter().all(|opens| opens == true) && each(&found["folds"]).len() > 2, "{found}");
+    // The timeline and the lanes of each run tell something wherever the mouse is.
     assert_eq!(each(&found["tips"]).len(), 4);
+    assert!(
+        each(&found["tips"]).iter().all(|tip| tip.as_str().is_some_and(|told| !told.is_empty())),
+        "{}",
+        found["tips"]
+    );
     assert!(each(&found["flames"]).len() >= 4, "{found}");
     for flame in each(&found["flames"]) {
         assert!(

@@ -61,7 +61,7 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         in_place: args.in_place == Switch::On,
         reads: args.reads == Switch::On,
         json_times: args.json_times,
-        layer_times: args.layer_times,
+        layer_times: args.layer_times == Switch::On,
         take_turns: args.take_turns,
     })
 }

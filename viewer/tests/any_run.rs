@@ -79,7 +79,7 @@ proptest! {
         let live = timeline.peak.live_bytes;
         let run = Run::new("any.timeline.json", timeline);
         let peak = summarise(&run).peak;
-        for split in [peak.by_phase, peak.by_layer, peak.by_op, peak.by_category] {
+        for split in peak.splits.all() {
             prop_assert_eq!(split.values().sum::<u64>(), live);
         }
         prop_assert_eq!(owners(&run.timeline.peak, run.scopes()).iter().map(|owner| owner.bytes).sum::<u64>(), live);

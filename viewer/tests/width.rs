@@ -5,6 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::books::with_books;
+use common::times::with_step_times;
 use common::{Folder, nets, viewer};
 use viewer::analysis::{Measure, compare};
 use viewer::model::Run;
@@ -58,6 +59,11 @@ fn every_answer_fits_eighty_columns() {
     assert!(files.len() >= 12, "{files:?}");
     files.push(folder.store("resnet18-train.timeline.json", &with_books(nets::resnet18())));
     files.push(folder.store("mobilenet_v1-train.timeline.json", &nets::mobilenet()));
+    let timed = folder.store("timed.timeline.json", &with_step_times(nets::resnet18(), 9));
+    for command in ["times", "steps"] {
+        check(&viewer(&[command, &timed]).out, 80, command);
+    }
+    files.push(timed);
     let out = folder.path("pictures");
     for file in &files {
         for command in COMMANDS {

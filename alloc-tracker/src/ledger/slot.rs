@@ -104,7 +104,7 @@ impl Slot {
     pub fn enter(&self, scope: ScopeId) -> Option<Entered> {
         let entered = self.scopes.push(self.scope())?;
         self.select(scope);
-        self.stopwatch.lap(scope);
+        self.stopwatch.enter(scope);
         Some(entered)
     }
 

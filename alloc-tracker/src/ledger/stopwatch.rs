@@ -1,4 +1,5 @@
-//! How long each scope was active, summed over threads; and processor time of those threads, if that is asked for.
+//! How long each scope was active and how often it was entered, summed over threads and for the thread that does the
+//! steps alone; and processor time of all threads, if that is asked for.
 //!
 //! A thread reads the clock whenever it enters or leaves a scope, and adds what has passed to the scope that was active
 //! until then. Only sessions that ask for times have this done; otherwise entering a scope costs one load and one store
@@ -8,7 +9,8 @@
 //! enter a          enter b      leave b        leave a
 //!    |<-- 3 ms: a -->|<- 1 ms: b ->|<- 2 ms: a -->|       a 5 ms, b 1 ms
 //! ```
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 
 use alloc_replay::ScopeId;
 
@@ -19,19 +21,61 @@ use crate::sys;
 static BEGUN_NS: AtomicU64 = AtomicU64::new(0);
 /// Whether processor time is measured as well.
 static WITH_CPU: AtomicBool = AtomicBool::new(false);
-static TIMES: [AtomicTimes; MAX_SCOPES] =
-    [const { AtomicTimes { active_ns: AtomicU64::new(0), cpu_ns: AtomicU64::new(0) } }; MAX_SCOPES];
+/// The address of the stopwatch of the thread that began a step last; 0 when there is none.
+static STEPPING: AtomicUsize = AtomicUsize::new(0);
+static TIMES: [AtomicTimes; MAX_SCOPES] = [const { AtomicTimes::new() }; MAX_SCOPES];
 
 struct AtomicTimes {
-    active_ns: AtomicU64,
+    /// Of all threads.
+    all: AtomicActive,
+    /// Of the thread that does the steps: a part of `all`.
+    stepping: AtomicActive,
     cpu_ns: AtomicU64,
 }
 
-/// How long a scope was active, in nanoseconds summed over threads.
+struct AtomicActive {
+    ns: AtomicU64,
+    calls: AtomicU64,
+}
+
+impl AtomicTimes {
+    const fn new() -> Self {
+        AtomicTimes { all: AtomicActive::new(), stepping: AtomicActive::new(), cpu_ns: AtomicU64::new(0) }
+    }
+}
+
+impl AtomicActive {
+    const fn new() -> Self {
+        AtomicActive { ns: AtomicU64::new(0), calls: AtomicU64::new(0) }
+    }
+
+    fn read(&self) -> Active {
+        Active { ns: self.ns.load(Ordering::Relaxed), calls: self.calls.load(Ordering::Relaxed) }
+    }
+}
+
+/// How long a scope was active, and how often it was entered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Active {
+    /// Nanoseconds by the clock.
+    pub ns: u64,
+    /// Entries.
+    pub calls: u64,
+}
+
+impl Active {
+    /// What was added to these sums since `earlier`. A sum that is below what it was then, because it was read while a thread
+    /// changed its scope, counts as 0.
+    pub fn since(self, earlier: Active) -> Active {
+        Active { ns: self.ns.saturating_sub(earlier.ns), calls: self.calls.saturating_sub(earlier.calls) }
+    }
+}
+
+/// What was measured of a scope, summed over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Time by the clock.
-    pub active_ns: u64,
+    pub active: Active,
     /// Processor time of the threads that were in the scope, while they were; 0 when nobody asked for it.
     pub cpu_ns: u64,
 }
@@ -47,11 +91,26 @@ pub fn end() {
     BEGUN_NS.store(0, Ordering::SeqCst);
 }
 
+/// Whether a session asks for times.
+pub fn is_on() -> bool {
+    BEGUN_NS.load(Ordering::Relaxed) != 0
+}
+
 /// What was measured of a scope since the process began. A scope that is still active has not got its latest time yet:
 /// see [`Stopwatch::running`].
 pub fn of(scope: ScopeId) -> Times {
-    let times = &TIMES[usize::from(scope).min(MAX_SCOPES - 1)];
-    Times { active_ns: times.active_ns.load(Ordering::Relaxed), cpu_ns: times.cpu_ns.load(Ordering::Relaxed) }
+    let times = times_of(scope);
+    Times { active: times.all.read(), cpu_ns: times.cpu_ns.load(Ordering::Relaxed) }
+}
+
+/// The same of threads while they did steps, without processor time: exact at a [`cut`](Stopwatch::cut) of the thread that
+/// does them now.
+pub fn of_stepping_thread(scope: ScopeId) -> Active {
+    times_of(scope).stepping.read()
+}
+
+fn times_of(scope: ScopeId) -> &'static AtomicTimes {
+    &TIMES[usize::from(scope).min(MAX_SCOPES - 1)]
 }
 
 /// The addresses that the times occupy.
@@ -77,24 +136,68 @@ impl Stopwatch {
     pub fn prepare(&self, scope: ScopeId) {
         self.since_ns.store(0, Ordering::Relaxed);
         self.scope.store(scope, Ordering::Relaxed);
+        // The thread that had the slot before may have done steps.
+        let _ = STEPPING.compare_exchange(self.address(), 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// From now on `next` is the active scope.
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// From now on `next` is the active scope, because the thread has left the one before.
     #[inline]
     pub fn lap(&self, next: ScopeId) {
         let begun_ns = BEGUN_NS.load(Ordering::Relaxed);
         if begun_ns != 0 {
-            self.count(begun_ns);
+            self.count(begun_ns, None);
         }
         self.scope.store(next, Ordering::Relaxed);
     }
 
+    /// From now on `next` is the active scope, because the thread has entered it.
+    #[inline]
+    pub fn enter(&self, next: ScopeId) {
+        let begun_ns = BEGUN_NS.load(Ordering::Relaxed);
+        if begun_ns != 0 {
+            self.count(begun_ns, Some(next));
+        }
+        self.scope.store(next, Ordering::Relaxed);
+    }
+
+    /// Counts the active scope up to now, and makes this thread the one that does the steps. Returns the time of the cut;
+    /// `None` while nothing is measured.
+    pub fn cut(&self) -> Option<u64> {
+        let begun_ns = BEGUN_NS.load(Ordering::Relaxed);
+        (begun_ns != 0).then(|| {
+            self.count(begun_ns, None);
+            STEPPING.store(self.address(), Ordering::Relaxed);
+            self.since_ns()
+        })
+    }
+
+    /// When the thread came to the active scope, or cut its time.
+    pub fn since_ns(&self) -> u64 {
+        self.since_ns.load(Ordering::Relaxed)
+    }
+
     #[cold]
-    fn count(&self, begun_ns: u64) {
+    fn count(&self, begun_ns: u64, entered: Option<ScopeId>) {
         let now = sys::now_ns();
-        let since = self.since_ns.swap(now, Ordering::Relaxed);
-        let times = &TIMES[usize::from(self.scope()).min(MAX_SCOPES - 1)];
-        times.active_ns.fetch_add(now.saturating_sub(since.max(begun_ns)), Ordering::Relaxed);
+        // A signal handler may have counted up to a later instant since the clock was read: then nothing is left.
+        let since = self.since_ns.fetch_max(now, Ordering::Relaxed);
+        let times = times_of(self.scope());
+        let passed = now.saturating_sub(since.max(begun_ns));
+        let is_stepping = STEPPING.load(Ordering::Relaxed) == self.address();
+        times.all.ns.fetch_add(passed, Ordering::Relaxed);
+        if is_stepping {
+            times.stepping.ns.fetch_add(passed, Ordering::Relaxed);
+        }
+        if let Some(entered) = entered.map(times_of) {
+            entered.all.calls.fetch_add(1, Ordering::Relaxed);
+            if is_stepping {
+                entered.stepping.calls.fetch_add(1, Ordering::Relaxed);
+            }
+        }
         if WITH_CPU.load(Ordering::Relaxed) {
             let cpu_now = sys::thread_cpu_ns();
             let cpu_since = self.cpu_since_ns.swap(cpu_now, Ordering::Relaxed);
@@ -149,9 +252,9 @@ mod tests {
         let begun = sys::now_ns();
         begin(begun, true);
         work(2_000_000);
-        watch.lap(INNER);
+        watch.enter(INNER);
         let lap = sys::now_ns();
-        assert!((2_000_000..=lap - begun).contains(&of(OUTER).active_ns), "{:?}", of(OUTER));
+        assert!((2_000_000..=lap - begun).contains(&of(OUTER).active.ns), "{:?}", of(OUTER));
         assert_eq!(of(OUTER).cpu_ns, 0, "the first lap has no processor time");
         std::thread::sleep(std::time::Duration::from_millis(5));
         work(1_000_000);
@@ -160,11 +263,24 @@ mod tests {
         assert!(scope == INNER && (6_000_000..=now - begun).contains(&ns), "{scope}: {ns}");
         watch.lap(OUTER);
         let inner = of(INNER);
-        assert!(inner.active_ns >= 6_000_000, "{inner:?}");
+        assert!(inner.active.ns >= 6_000_000 && inner.active.calls == 1, "{inner:?}");
+        assert_eq!(of_stepping_thread(INNER), Active::default(), "the thread has done no step");
         // The loop worked for a millisecond by the clock, of which others may have taken a part; the sleep took none.
-        assert!(inner.cpu_ns > 0 && inner.cpu_ns + 5_000_000 <= inner.active_ns, "{inner:?}");
+        assert!(inner.cpu_ns > 0 && inner.cpu_ns + 5_000_000 <= inner.active.ns, "{inner:?}");
+
+        // Between two cuts, the times of the thread that does the steps sum to what passed.
+        let sum = || of_stepping_thread(OUTER).ns + of_stepping_thread(INNER).ns;
+        let (began, before) = (watch.cut().expect("measured"), sum());
+        watch.enter(INNER);
+        work(100_000);
+        watch.lap(OUTER);
+        let ended = watch.cut().expect("measured");
+        assert_eq!(sum() - before, ended - began);
+        assert_eq!(of_stepping_thread(INNER).calls, 1);
+        let inner = of(INNER);
         end();
         watch.lap(INNER);
         assert_eq!(of(INNER), inner);
+        assert_eq!(watch.cut(), None);
     }
 }

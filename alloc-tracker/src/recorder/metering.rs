@@ -6,11 +6,13 @@
 //! power sensors (less often, where reading them is slow) ------------+
 //! ```
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use crate::sensors::{About, Meter, NO_SCOPE, Source, find, split};
 use alloc_replay::{OTHER_SCOPES, ScopeId};
-use alloc_timeline::{Energy, EnergyMeter, ScopeEnergy, ScopeTime, Utilisation};
+use alloc_timeline::{Energy, EnergyMeter, Record, ScopeEnergy, ScopeTime, Utilisation};
 
+use super::step_clock::StepClock;
 use crate::ledger::{self, stopwatch};
 use crate::probe::Readings;
 use crate::probe::spent::{Probe, Stopwatch};
@@ -36,6 +38,7 @@ pub struct Metering {
     sources: Vec<Source>,
     meters: Vec<(About, Meter)>,
     unavailable: Vec<String>,
+    steps: Arc<Mutex<StepClock>>,
 }
 
 /// Time by scope at an instant.
@@ -80,9 +83,21 @@ impl Metering {
             sources: found.sources,
             meters,
             unavailable: found.unavailable,
+            steps: Arc::default(),
         };
         metering.read_power(now);
         metering
+    }
+
+    /// What the thread that does the steps tells when one begins or ends.
+    pub fn step_clock(&self) -> Arc<Mutex<StepClock>> {
+        Arc::clone(&self.steps)
+    }
+
+    /// Records of the steps that have ended since this was last asked. Their scopes must be recorded before them.
+    pub fn ended_steps(&self) -> Vec<Record> {
+        let mut steps = self.steps.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        steps.take_ended().into_iter().map(|step| Record::StepTimes(Box::new(step))).collect()
     }
 
     /// Splits what came since the tick before among the scopes that were active. Returns the power since then as columns,
@@ -147,7 +162,7 @@ impl Metering {
 
     /// Time by scope number since measuring began, with what is still running.
     fn active_ns(&self, now: u64) -> Vec<u64> {
-        let mut active: Vec<u64> = (0..scope::count()).map(|scope| self.of(scope as ScopeId).active_ns).collect();
+        let mut active: Vec<u64> = (0..scope::count()).map(|scope| self.of(scope as ScopeId).active.ns).collect();
         for (scope, ns) in scopes_of_threads(now) {
             if let Some(sum) = active.get_mut(scope as usize) {
                 *sum += ns;
@@ -160,10 +175,7 @@ impl Metering {
     fn of(&self, scope: ScopeId) -> stopwatch::Times {
         let base = self.base.get(usize::from(scope)).copied().unwrap_or_default();
         let now = stopwatch::of(scope);
-        stopwatch::Times {
-            active_ns: now.active_ns.saturating_sub(base.active_ns),
-            cpu_ns: now.cpu_ns.saturating_sub(base.cpu_ns),
-        }
+        stopwatch::Times { active: now.active.since(base.active), cpu_ns: now.cpu_ns.saturating_sub(base.cpu_ns) }
     }
 
     fn row(&mut self, scope: u32) -> &mut Row {

@@ -8,7 +8,7 @@
 //!                                     | book_keeper.rs (near the peak), beyond_keeper.rs
 //!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
-//!                                     | metering.rs (time, processor time and energy by scope)
+//!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
 //! thread.rs runs it, pace.rs says how long it may sleep
@@ -19,6 +19,7 @@ mod holders;
 mod rss_at_peak;
 mod schedule;
 mod state;
+mod step_clock;
 
 mod background;
 mod near_limit;
@@ -43,5 +44,6 @@ mod thread;
 
 pub use output::Output;
 pub use state::{hold_reading, release_reading};
+pub use step_clock::StepClock;
 pub use thread::Recorder;
 pub use thresholds::{Approach, Callback, Expected, PeakAction, Thresholds};

@@ -1,4 +1,6 @@
 //! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
+use std::sync::{Arc, Mutex};
+
 use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
 use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 
@@ -14,6 +16,7 @@ use super::rss_at_peak::RssAtPeak;
 use super::sampled_stacks::SampledStacks;
 use super::schedule::Schedule;
 use super::state::{with_replay, with_state};
+use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
 use super::{closing, counts};
 use crate::probe::Probes;
@@ -114,7 +117,9 @@ impl Recording {
         let Some(News { sample, events, fresh_peak, summary, analysis, unread }) = news else { return };
         self.schedule.tick_is_over();
         self.pace.look(self.clock.now_ns());
+        let steps: Vec<Record> = self.metering.iter().flat_map(Metering::ended_steps).collect();
         self.write_new_scopes();
+        steps.into_iter().for_each(|step| self.output.record(step));
         events.into_iter().for_each(|record| self.record_replayed(record));
         // The peak comes before the sample, so that a log that ends between the two has no sample above its peak.
         if let Some((peak, snapshot)) = fresh_peak {
@@ -168,6 +173,11 @@ impl Recording {
             MarkBook { name: name.to_owned(), time_ns: self.clock.since_start(now), book }
         };
         book.map(mark).into_iter().for_each(|mark| self.output.record(Record::MarkBook(mark)));
+    }
+
+    /// Who is to be told of steps, when the session was asked for times.
+    pub fn step_clock(&self) -> Option<Arc<Mutex<StepClock>>> {
+        self.metering.as_ref().map(Metering::step_clock)
     }
 
     /// How long the recorder may sleep until the next look.

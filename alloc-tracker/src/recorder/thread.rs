@@ -11,6 +11,7 @@ use super::dumps::{self, Dumps};
 use super::output::Output;
 use super::recording::Recording;
 use super::state::{drain, with_replay, with_state};
+use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
 use crate::ledger::{as_tracker_thread, publish, totals};
 use crate::probe::beyond::BeyondReadings;
@@ -26,6 +27,8 @@ use crate::sys;
 pub struct Recorder {
     shared: Arc<Shared>,
     thread: Option<sys::Thread>,
+    /// There when the session was asked for times. Apart from the thread's work, so that a step never waits for a tick.
+    steps: Option<Arc<Mutex<StepClock>>>,
 }
 
 /// The state that the thread and the [`Recorder`] share.
@@ -57,6 +60,7 @@ impl Recorder {
         times: Times,
     ) -> io::Result<Self> {
         let mut recording = Recording::begin(output, first, thresholds, times)?;
+        let steps = recording.step_clock();
         let start_ns = recording.clock.start_ns();
         // The order matters. First the replay is ready, then threads publish to it, and then it gets the counts from
         // before, so that nothing is missed and nothing counts twice.
@@ -76,7 +80,7 @@ impl Recorder {
         let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work });
         let worker = Arc::clone(&shared);
         match sys::Thread::spawn(c"alloc-recorder", move || run(&worker)) {
-            Ok(thread) => Ok(Recorder { shared, thread: Some(thread) }),
+            Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps }),
             Err(error) => {
                 publish::end();
                 with_state(|replay| *replay = None);
@@ -100,6 +104,13 @@ impl Recorder {
         watch.lap(Probe::Asked);
         if let Some((recording, _)) = self.shared.work().as_mut() {
             recording.mark_with_book(name, &survey, &beyond);
+        }
+    }
+
+    /// A step begins or ends on this thread: `tell` says which.
+    pub fn time_step(&self, tell: fn(&mut StepClock)) {
+        if let Some(steps) = &self.steps {
+            tell(&mut steps.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         }
     }
 

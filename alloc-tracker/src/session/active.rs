@@ -8,8 +8,8 @@ use alloc_timeline::Ending;
 
 use super::error::SessionError;
 use super::fact::Fact;
-use crate::ledger::as_tracker;
-use crate::recorder::Recorder;
+use crate::ledger::{as_tracker, stopwatch};
+use crate::recorder::{Recorder, StepClock};
 
 /// The recorder, and the id of the process that started it. A forked child inherits the value, but not the recorder's
 /// thread; the id tells the two apart.
@@ -87,6 +87,17 @@ pub fn mark_with_book(name: &str) {
             recorder.mark_with_book(name);
         }
     });
+}
+
+/// Tells the session that a step begins or ends on this thread, if it was asked for times.
+pub fn time_step(tell: fn(&mut StepClock)) {
+    if stopwatch::is_on() {
+        as_tracker(|| {
+            if let Some((_, recorder)) = active().as_ref().filter(|(process, _)| is_own(*process)) {
+                recorder.time_step(tell);
+            }
+        });
+    }
 }
 
 /// Writes a copy of the timeline so far; returns its path.

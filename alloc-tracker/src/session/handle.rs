@@ -7,6 +7,7 @@ use alloc_timeline::Ending;
 use super::active::{self, Report};
 use super::error::SessionError;
 use super::fact::Fact;
+use crate::recorder::StepClock;
 use crate::{ledger, scope};
 
 /// A session that is recording. A process has one session at a time. Dropping the handle finishes the session; so does
@@ -77,12 +78,14 @@ impl Session {
     /// Begins a step, and ends the one before if it is open. Where a step is a block of Rust code, [`step`](Self::step)
     /// is simpler.
     pub fn begin_step(&self) {
+        active::time_step(StepClock::begin);
         emit(&Event::StepBegan);
     }
 
     /// Ends the open step; does nothing when no step is open.
     pub fn end_step(&self) {
         emit(&Event::StepEnded);
+        active::time_step(StepClock::end);
     }
 
     /// Pauses the recording until [`resume`](Self::resume), for a part of the run that is of no interest. Meanwhile the

@@ -11,6 +11,7 @@ use crate::file::{
     Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Timeline, Totals,
     TrackerCost, Utilisation,
 };
+use crate::joined_steps::JoinedSteps;
 use crate::record::Record;
 use crate::samples::Samples;
 use crate::scope::Scope;
@@ -59,6 +60,7 @@ pub struct Assembler {
     devices: Vec<DeviceMemory>,
     stacks: Option<Stacks>,
     utilisation: Option<Utilisation>,
+    step_times: JoinedSteps,
     energy: Option<Energy>,
 }
 
@@ -135,6 +137,7 @@ impl Assembler {
             Record::Devices(devices) => self.devices = devices,
             Record::Stacks(stacks) => self.stacks = Some(*stacks),
             Record::Utilisation(utilisation) => self.utilisation = Some(*utilisation),
+            Record::StepTimes(step) => self.step_times.push(*step),
             Record::Energy(energy) => self.energy = Some(*energy),
             Record::End { time_ns, ending } => {
                 self.reach(time_ns);
@@ -174,6 +177,7 @@ impl Assembler {
             devices: self.devices,
             stacks: self.stacks,
             utilisation: self.utilisation,
+            step_times: self.step_times.into_entries(),
             energy: self.energy,
         }
     }
@@ -212,6 +216,8 @@ impl Assembler {
         }
         records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
         records.extend(self.utilisation.iter().cloned().map(|utilisation| Record::Utilisation(Box::new(utilisation))));
+        let step_times = self.step_times.entries().iter().cloned();
+        records.extend(step_times.map(|step| Record::StepTimes(Box::new(step))));
         records.extend(self.energy.iter().cloned().map(|energy| Record::Energy(Box::new(energy))));
         records.extend(self.ending.map(|ending| Record::End { time_ns: self.duration_ns, ending }));
         records

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::{Analysis, Bucket, Flow, Sums};
-use crate::file::{Book, BookLine, Energy, Series, Snapshot, Timeline};
+use crate::file::{Book, BookLine, Energy, ScopeTimes, Series, Snapshot, StepTimes, Timeline};
 use crate::scope::Dimension;
 use crate::stacks::Stacks;
 use crate::unread::Unread;
@@ -26,6 +26,7 @@ pub fn contradiction(timeline: &Timeline) -> Option<String> {
             let lost = timeline.utilisation.as_ref()?.scopes.iter().find(|row| row.scope as usize >= scopes)?;
             Some(format!("\"utilisation\" names scope {}, which does not exist", lost.scope))
         })
+        .or_else(|| in_step_times(&timeline.step_times, scopes))
         .or_else(|| in_energy(timeline.energy.as_ref()?, scopes))
 }
 
@@ -136,6 +137,32 @@ fn in_columns<'a>(
     let sum = |step: usize| saturating_sum(columns.clone().map(|column| column[step]));
     let wrong = (0..steps).any(|step| sum(step) != live_bytes[step]);
     wrong.then(|| format!("the columns of {name} do not sum to its live_bytes"))
+}
+
+/// Whether the times of each step sum to it, and the steps come one after the other.
+fn in_step_times(steps: &[StepTimes], scopes: usize) -> Option<String> {
+    let mut before = 0;
+    for step in steps {
+        let name = format!("\"step_times\" of step {}", step.first_step);
+        if step.first_step <= before || step.last_step < step.first_step {
+            return Some(format!("{name}: the steps are not in order"));
+        }
+        before = step.last_step;
+        let has_rows = |times: &&ScopeTimes| {
+            times.active_ns.len() == times.scopes.len() && times.calls.len() == times.scopes.len()
+        };
+        let threads = [&step.stepping_thread, &step.other_threads];
+        if !threads.iter().all(has_rows) {
+            return Some(format!("{name}: the columns differ in length"));
+        }
+        if saturating_sum(step.stepping_thread.active_ns.iter().copied()) != step.wall_ns {
+            return Some(format!("{name}: the times do not sum to its wall_ns, {}", step.wall_ns));
+        }
+        if let Some(lost) = threads.iter().flat_map(|times| &times.scopes).find(|&&scope| scope as usize >= scopes) {
+            return Some(format!("{name} names scope {lost}, which does not exist"));
+        }
+    }
+    None
 }
 
 fn in_energy(energy: &Energy, scopes: usize) -> Option<String> {

@@ -50,6 +50,7 @@ mod file;
 mod contradiction;
 mod record;
 
+mod joined_steps;
 mod load;
 mod samples;
 mod store;
@@ -65,8 +66,8 @@ pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_STEPS};
 pub use file::{
     Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, CoreUsage, DeviceMemory, DevicePrediction, Door, Ending,
     Energy, EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit,
-    OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTotals, Series, Snapshot,
-    Step, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
+    OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTimes, ScopeTotals, Series,
+    Snapshot, Step, StepTimes, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
 };
 pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::analysis::Analysis;
 use crate::file::{
     Allocator, Book, DeviceMemory, DevicePrediction, Ending, Energy, HighWater, Machine, Mark, MarkBook, NearLimit,
-    OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Totals, TrackerCost, Utilisation,
+    OutsideFigure, PeakRequested, Resolution, Snapshot, Step, StepTimes, Totals, TrackerCost, Utilisation,
 };
 use crate::scope::{Category, Scope};
 use crate::stacks::Stacks;
@@ -82,6 +82,8 @@ pub enum Record {
     Stacks(Box<Stacks>),
     /// What was used of the processors so far; replaces the one before.
     Utilisation(Box<Utilisation>),
+    /// How long each scope was active in a finished step.
+    StepTimes(Box<StepTimes>),
     /// Energy so far; replaces the one before.
     Energy(Box<Energy>),
     /// The end, and the last line of a log that was ended in order.

@@ -8,11 +8,10 @@ use alloc_timeline::Timeline;
 /// What was written of `full::records()`: by the first recorders, since there is an analysis, since there is a peak of the
 /// requested bytes, and requested bytes of steps and own peaks, since there are stacks, since books have parts, since it
 /// is known what nobody reads again, since limits are watched, since there are processors and energy, since a
-/// device's memory is modelled, since it is measured, and since the probes' own processor time is measured. None is a
-/// version of its own, because a reader that
-/// does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
+/// device's memory is modelled, since it is measured, since the probes' own processor time is measured, and since times are
+/// kept step by step. None is a version of its own, because a reader that does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
 /// changed, and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 11] {
+fn shipped() -> [(&'static str, Timeline); 12] {
     [
         ("v1.timeline.json", full::versions::first_timeline()),
         ("v1-analysis.timeline.json", full::versions::second_timeline()),
@@ -24,7 +23,8 @@ fn shipped() -> [(&'static str, Timeline); 11] {
         ("v1-power.timeline.json", full::versions::eighth_timeline()),
         ("v1-device.timeline.json", full::versions::ninth_timeline()),
         ("v1-devices.timeline.json", full::versions::tenth_timeline()),
-        ("v1-probes.timeline.json", full::timeline()),
+        ("v1-probes.timeline.json", full::versions::eleventh_timeline()),
+        ("v1-step-times.timeline.json", full::timeline()),
     ]
 }
 

@@ -156,6 +156,11 @@ fn numbers_that_contradict_each_other_are_damage() {
         (changed("/energy/scopes/1/scope", json!(9)), "\"energy\" names scope 9"),
         (changed("/energy/scopes/1/by_meter_uj", json!([16])), "one figure for each of 2 meters"),
         (changed("/energy/scopes/1/by_meter_uj/0", json!(17)), "do not sum to what package-0 measured"),
+        (changed("/step_times/0/wall_ns", json!(13)), "do not sum to its wall_ns"),
+        (changed("/step_times/0/stepping_thread/active_ns/0", json!(5)), "do not sum to its wall_ns"),
+        (changed("/step_times/0/other_threads/calls", json!([])), "columns differ in length"),
+        (changed("/step_times/0/other_threads/scopes/0", json!(9)), "names scope 9"),
+        (changed("/step_times/0/last_step", json!(0)), "not in order"),
         (changed("/peak", json!(null)), "invalid type"),
     ] {
         let error = error(&bytes);

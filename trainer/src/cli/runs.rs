@@ -42,10 +42,9 @@ pub struct RunArgs {
     /// dcgan has "discriminator_loss" and "generator_loss" in place of "loss", dqn "reward" as well.
     #[arg(long)]
     pub json_times: bool,
-    /// Time each layer, while its weights are made and in the forward and backward pass: the timeline then has times by
-    /// scope, as with ALLOC_TRACKER_TIMES=on.
-    #[arg(long)]
-    pub layer_times: bool,
+    /// Whether each phase, layer and operator is timed, step by step, as with ALLOC_TRACKER_TIMES=on.
+    #[arg(long, value_enum, num_args = 0..=1, default_value_t = Switch::On, default_missing_value = "on")]
+    pub layer_times: Switch,
     /// Wait for a line on stdin before each step, and answer it on stdout with the nanoseconds the step took, on the
     /// wall clock and of CPU time: several runs can then take turns, step by step. All else goes to stderr.
     #[arg(long, conflicts_with = "json_times")]

@@ -42,8 +42,8 @@ pub(super) struct RunRow {
     pub(super) layers: BTreeMap<String, Layer>,
 }
 
-/// One layer. The times are sums over all steps, and there when the command's session measured times by scope: with the
-/// trainer's `--layer-times`, or ALLOC_TRACKER_TIMES=on.
+/// One layer. The times are sums over all steps, and there when the command's session measured times by scope, as the
+/// trainer's does unless it is told not to, and any program's with ALLOC_TRACKER_TIMES=on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Layer {
     /// The most that it owned at once.

@@ -5,24 +5,24 @@ use alloc_timeline::Dimension;
 
 use crate::model::Run;
 
-/// One name with its bytes at the peak of each run.
+/// One name with one figure of each run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparisonRow {
     /// The name of a phase, a layer, an operator or a category.
     pub name: String,
-    /// Bytes of each run; `None` where the run has no such name.
-    pub bytes: Vec<Option<u64>>,
+    /// Bytes at the peak of each run, or its self time in nanoseconds a step; `None` where the run has no such name.
+    pub figures: Vec<Option<u64>>,
 }
 
 impl ComparisonRow {
-    /// By how much run `index` holds more than the first run. A missing name counts as 0.
+    /// By how much run `index` has more than the first run. A missing name counts as 0.
     pub fn difference(&self, index: usize) -> i128 {
-        i128::from(self.bytes[index].unwrap_or(0)) - i128::from(self.bytes[0].unwrap_or(0))
+        i128::from(self.figures[index].unwrap_or(0)) - i128::from(self.figures[0].unwrap_or(0))
     }
 
-    /// Whether all runs hold the same number of bytes.
+    /// Whether all runs have the same.
     pub fn is_unchanged(&self) -> bool {
-        (1..self.bytes.len()).all(|index| self.difference(index) == 0)
+        (1..self.figures.len()).all(|index| self.difference(index) == 0)
     }
 }
 
@@ -42,7 +42,7 @@ pub fn compare(runs: &[Run]) -> Comparison<'_> {
     let total = |run: &Run| Some(run.timeline.peak.live_bytes);
     Comparison {
         runs,
-        totals: ComparisonRow { name: "peak".to_owned(), bytes: runs.iter().map(total).collect() },
+        totals: ComparisonRow { name: "peak".to_owned(), figures: runs.iter().map(total).collect() },
         rows: Dimension::ALL.map(|dimension| (dimension, rows(runs, dimension))).into(),
     }
 }
@@ -55,15 +55,15 @@ fn rows(runs: &[Run], dimension: Dimension) -> Vec<ComparisonRow> {
             table.entry(name).or_insert_with(|| vec![None; runs.len()])[index] = Some(bytes);
         }
     }
-    let mut rows: Vec<_> = table.into_iter().map(|(name, bytes)| ComparisonRow { name, bytes }).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes.iter().copied().max()));
+    let mut rows: Vec<_> = table.into_iter().map(|(name, figures)| ComparisonRow { name, figures }).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.figures.iter().copied().max()));
     rows
 }
 
 impl Comparison<'_> {
     /// A row with one figure of each run.
     pub fn figure(&self, of_run: fn(&Run) -> Option<u64>) -> ComparisonRow {
-        ComparisonRow { name: String::new(), bytes: self.runs.iter().map(of_run).collect() }
+        ComparisonRow { name: String::new(), figures: self.runs.iter().map(of_run).collect() }
     }
 
     /// The rows of one dimension.
@@ -115,8 +115,8 @@ mod tests {
         let runs = pair();
         let comparison = compare(&runs);
         let row = |name: &str| comparison.rows_by(Dimension::Layer).iter().find(|row| row.name == name).cloned();
-        assert_eq!(row("layer1.0.bn1").unwrap().bytes, [Some(2048), None]);
-        assert_eq!(row("layer2.0.bn1").unwrap().bytes, [None, Some(2048)]);
+        assert_eq!(row("layer1.0.bn1").unwrap().figures, [Some(2048), None]);
+        assert_eq!(row("layer2.0.bn1").unwrap().figures, [None, Some(2048)]);
         assert_eq!(row("layer1.0.bn1").unwrap().difference(1), -2048);
     }
 

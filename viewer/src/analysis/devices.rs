@@ -1,9 +1,8 @@
 //! What a run did with the memory of devices such as GPUs, with names in place of scopes' numbers.
-use std::collections::BTreeMap;
-
-use alloc_timeline::{BeyondLine, DeviceMemory, Dimension};
+use alloc_timeline::{BeyondLine, DeviceMemory};
 use serde::Serialize;
 
+use crate::analysis::splits::Splits;
 use crate::model::Run;
 
 /// The name of the outside figure that says what the driver told of GPUs.
@@ -35,35 +34,24 @@ pub struct DeviceFigures {
     pub source: String,
 }
 
-/// The instant at which the most bytes of a device were handed out. Each `by_*` map sums to `allocated_bytes`.
+/// The instant at which the most bytes of a device were handed out. Each split sums to `allocated_bytes`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DevicePeak {
     /// When, since the session began.
     pub time_ns: u64,
     /// The bytes of all blocks.
     pub allocated_bytes: u64,
-    /// By phase.
-    pub by_phase: BTreeMap<String, u64>,
-    /// By layer.
-    pub by_layer: BTreeMap<String, u64>,
-    /// By operator.
-    pub by_op: BTreeMap<String, u64>,
-    /// By category.
-    pub by_category: BTreeMap<String, u64>,
+    /// The same bytes by phase, layer, operator and category.
+    #[serde(flatten)]
+    pub splits: Splits,
 }
 
 impl DeviceFigures {
     fn new(run: &Run, memory: &DeviceMemory) -> DeviceFigures {
-        let peak = memory.peak.as_ref().map(|peak| {
-            let by = |dimension| peak.by(run.scopes(), dimension);
-            DevicePeak {
-                time_ns: peak.time_ns,
-                allocated_bytes: peak.live_bytes,
-                by_phase: by(Dimension::Phase),
-                by_layer: by(Dimension::Layer),
-                by_op: by(Dimension::Op),
-                by_category: by(Dimension::Category),
-            }
+        let peak = memory.peak.as_ref().map(|peak| DevicePeak {
+            time_ns: peak.time_ns,
+            allocated_bytes: peak.live_bytes,
+            splits: Splits::new(peak, run.scopes()),
         });
         DeviceFigures {
             device: memory.device.clone(),
@@ -91,7 +79,7 @@ impl DeviceFigures {
 
     /// The layers of the peak with their bytes, the biggest first.
     pub fn layers(&self) -> Vec<(&str, u64)> {
-        let layers = self.peak.iter().flat_map(|peak| &peak.by_layer);
+        let layers = self.peak.iter().flat_map(|peak| &peak.splits.by_layer);
         let mut layers: Vec<(&str, u64)> = layers.map(|(name, bytes)| (name.as_str(), *bytes)).collect();
         layers.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         layers
@@ -126,7 +114,7 @@ mod tests {
         let peak = measured.peak.as_ref().expect("a peak");
         assert_eq!((peak.allocated_bytes, measured.requested_bytes()), (12_288, Some(12_000)));
         assert_eq!(measured.layers(), [("conv1", 8_192), ("layer1.0.bn1", 4_096)]);
-        for split in [&peak.by_phase, &peak.by_layer, &peak.by_op, &peak.by_category] {
+        for split in peak.splits.all() {
             assert_eq!(split.values().sum::<u64>(), 12_288);
         }
         assert_eq!((unknown.allocated_bytes(), unknown.requested_bytes(), unknown.layers().len()), (None, None, 0));

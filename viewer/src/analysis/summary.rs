@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use crate::analysis::devices::{DeviceFigures, devices, no_device};
 use crate::analysis::owners::{OwnerBytes, owners};
+use crate::analysis::self_time::{SelfTimeFigures, self_time_figures};
+use crate::analysis::splits::Splits;
 use crate::analysis::unread::{UnreadFigures, unread_figures};
 use crate::analysis::usage::{Power, power};
 use crate::model::Run;
@@ -49,6 +51,9 @@ pub struct Summary {
     pub unread: Option<UnreadFigures>,
     /// What the run used of the processors and of energy.
     pub power: Power,
+    /// How long each phase, layer and operator took itself. Left out where no times were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_times: Option<SelfTimeFigures>,
     /// All figures from outside the tracker, including those that are missing.
     pub lanes: Vec<OutsideFigure>,
     /// What the tracker cost, and what it could not record.
@@ -63,7 +68,7 @@ pub struct Summary {
     pub run: BTreeMap<String, Value>,
 }
 
-/// The instant with the most live bytes. The bytes of each `by_*` map sum to `live_bytes`.
+/// The instant with the most live bytes. Each split sums to `live_bytes`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Peak {
     /// Usable bytes not yet freed.
@@ -76,14 +81,9 @@ pub struct Peak {
     pub slack_bytes: u64,
     /// Bytes with neither a phase nor a layer nor an operator, except for those of the start-up.
     pub unattributed_bytes: u64,
-    /// By phase.
-    pub by_phase: BTreeMap<String, u64>,
-    /// By layer.
-    pub by_layer: BTreeMap<String, u64>,
-    /// By operator.
-    pub by_op: BTreeMap<String, u64>,
-    /// By category.
-    pub by_category: BTreeMap<String, u64>,
+    /// The same bytes by phase, layer, operator and category.
+    #[serde(flatten)]
+    pub splits: Splits,
 }
 
 /// Counts over the whole run.
@@ -151,7 +151,6 @@ pub fn summarise(run: &Run) -> Summary {
     let scopes = run.scopes();
     let peak = &timeline.peak;
     let at_exit = &timeline.at_exit.snapshot;
-    let by = |dimension| peak.by(scopes, dimension);
     let mut facts = timeline.run.clone();
     facts.entry("allocator".to_owned()).or_insert_with(|| Value::String(timeline.allocator.backend.clone()));
     let mut high_waters = timeline.high_waters.clone();
@@ -167,10 +166,7 @@ pub fn summarise(run: &Run) -> Summary {
             time_ns: peak.time_ns,
             slack_bytes: peak.slack_bytes,
             unattributed_bytes: peak.unattributed_bytes(scopes),
-            by_phase: by(Dimension::Phase),
-            by_layer: by(Dimension::Layer),
-            by_op: by(Dimension::Op),
-            by_category: by(Dimension::Category),
+            splits: Splits::new(peak, scopes),
         },
         peak_requested: timeline.peak_requested,
         totals: TotalCounts {
@@ -196,6 +192,7 @@ pub fn summarise(run: &Run) -> Summary {
         device_predictions: timeline.device_predictions.clone(),
         unread: unread_figures(timeline),
         power: power(timeline),
+        self_times: self_time_figures(timeline),
         lanes: timeline.lanes.clone(),
         tracker: TrackerFigures {
             overhead_bytes: timeline.tracker.overhead_bytes,
@@ -227,8 +224,8 @@ mod tests {
         assert_eq!(summary.peak.requested_bytes, 15_000);
         // Only the `other` row counts: the 512 bytes of the runtime have no owner either, but they are explained.
         assert_eq!(summary.peak.unattributed_bytes, 128);
-        assert_eq!(summary.peak.by_category["activation"], 10_240);
-        assert_eq!(summary.peak.by_layer["conv1"], 4096 + 8192 + 1024);
+        assert_eq!(summary.peak.splits.by_category["activation"], 10_240);
+        assert_eq!(summary.peak.splits.by_layer["conv1"], 4096 + 8192 + 1024);
         assert_eq!(summary.totals.live_at_exit_bytes, 4608);
         assert_eq!(summary.rss.peak_bytes, Some(20_096));
         assert_eq!(summary.reconcile.last().map(|line| line.name.as_str()), Some("unexplained"));
@@ -239,7 +236,7 @@ mod tests {
     #[test]
     fn every_split_sums_to_the_peak() {
         let peak = summarise(&Run::new("x", tiny())).peak;
-        for split in [peak.by_phase, peak.by_layer, peak.by_op, peak.by_category] {
+        for split in peak.splits.all() {
             assert_eq!(split.values().sum::<u64>(), 16_000);
         }
     }

@@ -46,6 +46,10 @@ pub(super) enum Command {
     /// Tell time, processor time and energy by phase, layer and operator, where the program was run with
     /// ALLOC_TRACKER_TIMES
     Power(TableArgs),
+    /// Tell how long each phase, layer and operator took itself, forward and backward, where times were measured
+    Times(TimesArgs),
+    /// Tell what each step consists of, by phase, where times were measured
+    Steps(TimesArgs),
     /// Tell which calls allocated, where the program was run with ALLOC_TRACKER_STACKS
     Stacks(StacksArgs),
     /// Put a snapshot of PyTorch's caching allocator beside the model that predicts what it reserves
@@ -59,8 +63,9 @@ pub(super) enum Command {
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArgs {
     /// Timelines: for each, NAME.timeline.svg and NAME.flame.svg are written beside it, NAME.stacks.svg where there are
-    /// stacks, NAME.rss.svg, stacked up to the resident set, where the samples say what that consists of, and NAME.lanes.svg,
-    /// how busy processors, GPUs and power sensors were on the same clock
+    /// stacks, NAME.rss.svg, stacked up to the resident set, where the samples say what that consists of, NAME.lanes.svg,
+    /// how busy processors, GPUs and power sensors were on the same clock, and NAME.cost.svg, who costs memory and who time,
+    /// where times were measured
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     /// Write the pictures into this folder (made when it is not there)
@@ -131,6 +136,22 @@ pub(super) struct ReconcileArgs {
 pub(super) struct TableArgs {
     /// A timeline
     pub(super) file: PathBuf,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct TimesArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// Leave out the first N steps, and those that were joined to one of them; without it three, or none where there are
+    /// no more
+    #[arg(long, value_name = "N")]
+    pub(super) skip: Option<u64>,
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub(super) json: bool,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::analysis::{Comparison, ComparisonRow, Peak, compare, summarise};
+use crate::analysis::{Comparison, ComparisonRow, Peak, TimeBasis, TimeComparison, compare, compare_times, summarise};
 use crate::cli::args::{CompareArgs, DiffArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
@@ -19,6 +19,9 @@ use crate::view::{compare_text, verdicts};
 struct CompareJson {
     files: Vec<ComparedFile>,
     differences: Differences,
+    /// Self times a step of each file, null where a file has none. Left out where no file has times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    self_times: Option<SelfTimesJson>,
     /// The sentences above the tables.
     verdicts: Vec<String>,
 }
@@ -32,6 +35,17 @@ struct ComparedFile {
     batch: Option<Value>,
     peak: Peak,
     rss_peak_bytes: Option<u64>,
+}
+
+/// Nanoseconds a step, by name.
+#[derive(Serialize)]
+struct SelfTimesJson {
+    basis: Vec<Option<TimeBasis>>,
+    self_ns: Vec<Option<u64>>,
+    by_phase: BTreeMap<String, Vec<Option<u64>>>,
+    by_layer: BTreeMap<String, Vec<Option<u64>>>,
+    by_op: BTreeMap<String, Vec<Option<u64>>>,
+    by_operation: BTreeMap<String, Vec<Option<u64>>>,
 }
 
 /// For each name, by how many bytes each file differs from the first one. The first number is always 0.
@@ -76,9 +90,25 @@ fn answer(runs: &[Run], json: bool, only_changed: bool, top: usize) -> Result<Ou
             by_op: by(Dimension::Op),
             by_category: by(Dimension::Category),
         },
+        self_times: compare_times(runs).map(self_times_json),
         verdicts: verdicts(&comparison),
     };
     Ok(Outcome::Fine(output::json(&answer)?))
+}
+
+fn self_times_json(times: TimeComparison) -> SelfTimesJson {
+    let by = |name: &str| {
+        let rows = times.groups.iter().filter(|(group, _)| *group == name).flat_map(|(_, rows)| rows);
+        rows.map(|row| (row.name.clone(), row.figures.clone())).collect()
+    };
+    SelfTimesJson {
+        self_ns: times.totals.figures.clone(),
+        by_phase: by("phase"),
+        by_layer: by("layer"),
+        by_op: by("op"),
+        by_operation: by("operation"),
+        basis: times.basis,
+    }
 }
 
 fn differences(comparison: &Comparison<'_>, dimension: Dimension, only_changed: bool) -> BTreeMap<String, Vec<i128>> {
@@ -87,5 +117,5 @@ fn differences(comparison: &Comparison<'_>, dimension: Dimension, only_changed: 
 }
 
 fn row_differences(row: &ComparisonRow) -> Vec<i128> {
-    (0..row.bytes.len()).map(|index| row.difference(index)).collect()
+    (0..row.figures.len()).map(|index| row.difference(index)).collect()
 }

@@ -9,17 +9,20 @@ use crate::cli::output;
 use crate::load::load_all;
 use crate::model::Run;
 use crate::view::{
-    chart, fitted, flamegraph, growth_paragraph, lanes_svg, rss_svg, stacks_flamegraph, timeline_svg, top_table,
+    chart, cost_svg, fitted, flamegraph, growth_paragraph, lanes_svg, rss_svg, stacks_flamegraph, timeline_svg,
+    top_table,
 };
 
 /// The paths of the pictures of one run. The third picture is drawn only where there are stacks, the fourth only where the
-/// samples have coarse books, the fifth only where they say how busy the machine was.
+/// samples have coarse books, the fifth only where they say how busy the machine was, the
+/// sixth only where times were measured.
 struct Pictures {
     timeline: PathBuf,
     flame: PathBuf,
     stacks: PathBuf,
     rss: PathBuf,
     lanes: PathBuf,
+    cost: PathBuf,
 }
 
 impl Pictures {
@@ -31,6 +34,7 @@ impl Pictures {
             stacks: path("stacks.svg"),
             rss: path("rss.svg"),
             lanes: path("lanes.svg"),
+            cost: path("cost.svg"),
         }
     }
 }
@@ -51,7 +55,8 @@ fn refuse_to_overwrite(runs: &[Run], folder: Option<&Path>) -> Result<()> {
     let mut planned: Vec<(PathBuf, &Path)> = Vec::new();
     for run in runs {
         let pictures = Pictures::new(run, folder);
-        for picture in [pictures.timeline, pictures.flame, pictures.stacks, pictures.rss, pictures.lanes] {
+        let Pictures { timeline, flame, stacks, rss, lanes, cost } = pictures;
+        for picture in [timeline, flame, stacks, rss, lanes, cost] {
             if let Some((_, other)) = planned.iter().find(|(path, _)| *path == picture) {
                 let (other, this) = (other.display(), run.path.display());
                 bail!(
@@ -88,6 +93,10 @@ fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
     if let Some(picture) = lanes_svg(run) {
         output::write(&pictures.lanes, &picture, inputs)?;
         written.push(&pictures.lanes);
+    }
+    if let Some(picture) = cost_svg(run) {
+        output::write(&pictures.cost, &picture, inputs)?;
+        written.push(&pictures.cost);
     }
     written.into_iter().for_each(|path| text.push_str(&format!("wrote {}\n", path.display())));
     Ok(text)

@@ -15,6 +15,7 @@ mod inspect;
 mod reconcile;
 mod recover;
 mod report;
+mod times;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -61,6 +62,8 @@ fn run(args: Args) -> Result<Outcome> {
         Some(Command::Unread(args)) => inspect::unread(&args),
         Some(Command::Lifetimes(args)) => inspect::lifetimes(&args),
         Some(Command::Power(args)) => inspect::power(&args),
+        Some(Command::Times(args)) => times::times(&args),
+        Some(Command::Steps(args)) => times::steps(&args),
         Some(Command::Stacks(args)) => inspect::stacks(&args),
         Some(Command::DeviceSnapshot(args)) => device_snapshot::run(&args),
         Some(Command::Export(args)) => export::run(&args),

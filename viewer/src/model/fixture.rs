@@ -1,7 +1,8 @@
 //! A run small enough to check by hand, for the unit tests.
 use alloc_timeline::{
     Assembler, BeyondLine, Book, BookLine, BookPart, Category, DeviceMemory, Dimension, Ending, FORMAT_VERSION,
-    HighWater, OutsideFigure, Record, Row, Sample, Scope, Snapshot, Step, Timeline, Totals, TrackerCost,
+    HighWater, OutsideFigure, Record, Row, Sample, Scope, ScopeTimes, Snapshot, Step, StepTimes, Timeline, Totals,
+    TrackerCost,
 };
 use serde_json::json;
 
@@ -235,5 +236,24 @@ pub(crate) fn with_device(mut timeline: Timeline) -> Timeline {
         },
         DeviceMemory { device: "cuda:1".into(), source: "unavailable: a reason".into(), ..DeviceMemory::default() },
     ];
+    timeline
+}
+
+/// The same run with the times of so many steps. Each has 600 us of convolution and 200 us of batch norm forward, 300 us of
+/// convolution backward, and as many microseconds in no scope as its number says.
+pub(crate) fn with_step_times(mut timeline: Timeline, steps: u64) -> Timeline {
+    let step = |index: u64| StepTimes {
+        first_step: index,
+        last_step: index,
+        wall_ns: 1_100_000 + 1_000 * index,
+        stepping_thread: ScopeTimes::from_iter([
+            (0, 1_000 * index, 0),
+            (2, 600_000, 1),
+            (3, 200_000, 1),
+            (4, 300_000, 1),
+        ]),
+        other_threads: ScopeTimes::default(),
+    };
+    timeline.step_times = (1..=steps).map(step).collect();
     timeline
 }

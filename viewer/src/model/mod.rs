@@ -2,6 +2,7 @@
 mod book_lines;
 mod bytes;
 mod device_snapshot;
+mod operation;
 mod scope;
 mod short;
 mod time;
@@ -14,6 +15,7 @@ pub(crate) mod fixture;
 pub use book_lines::{COARSE_ALLOCATOR, MemoryKind, UNEXPLAINED, kind_of, meaning_of};
 pub use bytes::{Unit, change, exact, exact_change, share, size};
 pub use device_snapshot::{DeviceSnapshot, PoolId, SnapshotBlock, SnapshotSegment, SnapshotSettings, TraceEntry};
+pub use operation::operation_of;
 pub use run::{Run, name_of, text_of};
 pub use scope::{ScopeNames, scope_of};
 pub use short::shortened;

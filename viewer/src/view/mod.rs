@@ -2,7 +2,7 @@
 //! to text.
 //!
 //! The files stand on floors here as well: `words`, `palette`, `scale` and `svg` serve all views; `folded` serves the
-//! flamegraphs; `flame`, `timeline`, `lanes`, `waterfall` and `text` are views; the page in `report` consists of them.
+//! flamegraphs; `flame`, `timeline`, `lanes`, `cost`, `waterfall` and `text` are views; the page in `report` consists of them.
 // Each group uses only the groups above it.
 mod ink;
 mod palette;
@@ -12,6 +12,7 @@ mod words;
 
 mod folded;
 
+mod cost;
 mod flame;
 mod lanes;
 mod text;
@@ -20,13 +21,14 @@ mod waterfall;
 
 mod report;
 
+pub use cost::cost_svg;
 pub use flame::{flamegraph, stacks_flamegraph};
 pub use folded::{FlameOrder, FlameOrderError, folded_peak, folded_stacks};
 pub use lanes::lanes_svg;
 pub use report::report;
 pub use text::{
     Terminal, chart, compare_text, device_snapshot_text, fitted, growth_text, leaks_text, lifetimes_text, owners_text,
-    power_text, reconcile_text, stacks_text, summary_text, top_table, unread_text,
+    power_text, reconcile_text, stacks_text, steps_text, summary_text, times_text, top_table, unread_text,
 };
 pub use timeline::{rss_svg, timeline_svg};
 pub use waterfall::waterfall_svg;

@@ -4,6 +4,7 @@
 pub mod books;
 pub mod nets;
 pub mod simulation;
+pub mod times;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

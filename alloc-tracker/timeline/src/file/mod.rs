@@ -11,6 +11,7 @@ mod peak;
 mod run;
 mod series;
 mod snapshot;
+mod step_times;
 mod totals;
 mod utilisation;
 
@@ -29,6 +30,7 @@ pub use peak::{HighWater, PeakRequested, Step};
 pub use run::{Allocator, Door, Ending, Machine, Resolution};
 pub use series::Series;
 pub use snapshot::{AtExit, Mark, Snapshot};
+pub use step_times::{ScopeTimes, StepTimes};
 pub use timeline::{FORMAT_NAME, FORMAT_VERSION, Timeline};
 pub use totals::{ScopeTotals, Totals};
 pub use utilisation::{CoreUsage, ProcessUsage, ScopeTime, ThreadUsage, Utilisation};

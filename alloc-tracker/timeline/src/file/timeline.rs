@@ -13,6 +13,7 @@ use super::peak::{HighWater, PeakRequested, Step};
 use super::run::{Allocator, Ending, Machine, Resolution};
 use super::series::Series;
 use super::snapshot::{AtExit, Mark, Snapshot};
+use super::step_times::StepTimes;
 use super::totals::Totals;
 use super::utilisation::Utilisation;
 use crate::analysis::Analysis;
@@ -96,6 +97,9 @@ pub struct Timeline {
     /// What the run used of the processors. Absent in files of older recorders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<Utilisation>,
+    /// How long each scope was active, step by step. Empty when the session was not asked for times or had no steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub step_times: Vec<StepTimes>,
     /// Energy. Absent when the session was not asked for times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,

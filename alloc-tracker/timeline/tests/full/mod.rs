@@ -130,6 +130,7 @@ pub fn records() -> Vec<Record> {
         Record::Devices(device::devices()),
         Record::Stacks(Box::new(stacks())),
         Record::Utilisation(Box::new(power::utilisation())),
+        Record::StepTimes(Box::new(power::step_times())),
         Record::Energy(Box::new(power::energy())),
         Record::End { time_ns: 15, ending: Ending::Finished },
     ]

@@ -1,5 +1,8 @@
-//! What a run used of the processors and of energy, for the full timeline.
-use alloc_timeline::{CoreUsage, Energy, EnergyMeter, ProcessUsage, ScopeEnergy, ScopeTime, ThreadUsage, Utilisation};
+//! What a run used of the processors and of energy, and how long its step took by scope, for the full timeline.
+use alloc_timeline::{
+    CoreUsage, Energy, EnergyMeter, ProcessUsage, ScopeEnergy, ScopeTime, ScopeTimes, StepTimes, ThreadUsage,
+    Utilisation,
+};
 
 /// One interval of 15 ns on a machine of which a core was switched off.
 pub fn utilisation() -> Utilisation {
@@ -43,5 +46,16 @@ pub fn energy() -> Energy {
         ],
         scopes: [(0, 14), (1, 16)].map(|(scope, uj)| ScopeEnergy { scope, by_meter_uj: vec![uj, 0] }).into(),
         unavailable: vec!["battery: unavailable: there is none".into()],
+    }
+}
+
+/// A step of 12 ns: 8 of them in the convolution, which was entered twice; another thread was in it for 3 ns.
+pub fn step_times() -> StepTimes {
+    StepTimes {
+        first_step: 1,
+        last_step: 1,
+        wall_ns: 12,
+        stepping_thread: ScopeTimes::from_iter([(0, 4, 0), (1, 8, 2)]),
+        other_threads: ScopeTimes::from_iter([(1, 3, 1)]),
     }
 }

@@ -64,7 +64,12 @@ pub fn ninth_timeline() -> Timeline {
 
 /// The same with a device's memory, before the probes' own processor time was measured.
 pub fn tenth_timeline() -> Timeline {
-    let mut timeline = timeline();
+    let mut timeline = eleventh_timeline();
     timeline.tracker.probes_ns.clear();
     timeline
+}
+
+/// The same with the probes' own processor time, before times were kept step by step.
+pub fn eleventh_timeline() -> Timeline {
+    Timeline { step_times: Vec::new(), ..timeline() }
 }

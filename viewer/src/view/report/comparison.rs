@@ -1,8 +1,8 @@
 //! The section that compares the runs of the page.
-use alloc_timeline::Dimension;
+use alloc_timeline::{Dimension, NONE};
 use maud::{Markup, html};
 
-use crate::analysis::{Comparison, ComparisonRow, compare};
+use crate::analysis::{Comparison, ComparisonRow, compare, compare_times};
 use crate::model::{Run, change, exact, size};
 use crate::view::palette::colour;
 use crate::view::report::elements::run_anchor;
@@ -32,6 +32,9 @@ pub(super) fn section(runs: &[Run]) -> Markup {
             } }
             @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
                 div { (table(&comparison, dimension)) }
+            }
+            @if let Some(times) = compare_times(runs) {
+                @for (name, rows) in &times.groups { div { (times_table(&comparison, name, rows)) } }
             }
             }
         }
@@ -71,6 +74,28 @@ fn table(comparison: &Comparison<'_>, dimension: Dimension) -> Markup {
     }
 }
 
+/// Self times by one kind of name, the longest first.
+fn times_table(comparison: &Comparison<'_>, name: &str, rows: &[ComparisonRow]) -> Markup {
+    let ms = |ns: f64| format!("{:.2}", ns / 1e6);
+    html! {
+        table.numbers {
+            caption { "Self time in ms a step, by " (name) }
+            (head(comparison, name))
+            tbody {
+                @for line in rows.iter().take(MOST_ROWS) {
+                    tr {
+                        th scope="row" { @if line.name == NONE { "no " (name) } @else { (line.name) } }
+                        @for (index, ns) in line.figures.iter().enumerate() {
+                            td { @if let Some(ns) = ns { (ms(*ns as f64)) } }
+                            @if index > 0 { td.difference { (format!("{:+.2}", line.difference(index) as f64 / 1e6)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn head(comparison: &Comparison<'_>, first: &str) -> Markup {
     html! {
         thead {
@@ -89,7 +114,7 @@ fn row(line: &ComparisonRow, name: Markup) -> Markup {
     html! {
         tr {
             th scope="row" { (name) }
-            @for (index, bytes) in line.bytes.iter().enumerate() {
+            @for (index, bytes) in line.figures.iter().enumerate() {
                 @match bytes {
                     Some(bytes) => td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) },
                     None => td {}
@@ -97,7 +122,7 @@ fn row(line: &ComparisonRow, name: Markup) -> Markup {
                 @if index > 0 {
                     @let difference = line.difference(index);
                     td.difference.more[difference > 0].less[difference < 0] {
-                        @if bytes.is_some() || line.bytes[0].is_some() { (change(difference)) }
+                        @if bytes.is_some() || line.figures[0].is_some() { (change(difference)) }
                     }
                 }
             }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use maud::{Markup, PreEscaped, html};
 
 use crate::model::{Run, exact, share, size};
+use crate::view::cost::cost_svg;
 use crate::view::flame::flamegraph;
 use crate::view::folded::FlameOrder;
 use crate::view::report::flame_frame::flame_frame;
@@ -11,6 +12,7 @@ use crate::view::report::{account, device, fates, power, stacks, tables, unread}
 use crate::view::timeline::{rss_svg, timeline_svg};
 use crate::view::words::facts::{facts, losses};
 use crate::view::words::near_limit_text;
+use crate::view::words::self_time::SelfColumns;
 
 /// A fact with more bytes than this gets a line of its own.
 const WIDE_FACT: usize = 64;
@@ -45,10 +47,15 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
                 "Width is bytes live at the peak. Click a frame to enlarge it, the lowest one to go back; Ctrl-F searches."
             }
             (flame_frame(&format!("Flamegraph of {}", run.title()), &flame))
+            @if let Some(meaning) = SelfColumns::new(&run.timeline).meaning() { p.dim { (meaning) "." } }
             div.columns {
                 @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
                     div { (tables::parts(run, dimension)) }
                 }
+            }
+            @if let Some(picture) = cost_svg(run) {
+                h3 { "Who costs memory, who costs time" }
+                figure.cost { (PreEscaped(picture)) }
             }
             h3 { "Largest owners" }
             (tables::owners(peak, run.scopes(), 15))

@@ -7,6 +7,7 @@ use crate::model::{Run, exact, share, size, time};
 use crate::view::palette::colour;
 use crate::view::report::elements::bar;
 use crate::view::words::names::{name_in, name_or_dash};
+use crate::view::words::self_time::SelfColumns;
 
 /// Number of rows of a table that are visible at first.
 const MOST_ROWS: usize = 10;
@@ -23,6 +24,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
     let most = parts.first().map_or(1, |part| part.1);
+    let times = SelfColumns::for_dimension(&run.timeline, dimension);
     let rows = |parts: &[(String, u64)], skipped: usize| {
         html! {
             tbody {
@@ -34,6 +36,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
                     tr {
                         th scope="row" { (name_in(dimension, name)) }
                         td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, live)) }
+                        @for cell in times.of(dimension, name) { td { (cell) } }
                         (bar(0, *bytes, most, &fill))
                     }
                 }
@@ -41,7 +44,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
         }
     };
     let head = html! {
-        thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "share" } th.track scope="col" {} } }
+        thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "share" } @for head in times.heads() { th scope="col" { (head) } } th.track scope="col" {} } }
     };
     let (first, rest) = parts.split_at(parts.len().min(MOST_ROWS));
     html! {
@@ -161,6 +164,7 @@ pub(super) fn steps(run: &Run) -> Markup {
 pub(super) fn high_waters(run: &Run) -> Markup {
     let mut high_waters: Vec<_> = run.timeline.high_waters.iter().collect();
     high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
+    let times = SelfColumns::new(&run.timeline);
     let most = high_waters.first().map_or(1, |high| high.live_bytes);
     html! {
         div.columns {
@@ -170,12 +174,13 @@ pub(super) fn high_waters(run: &Run) -> Markup {
                     div {
                         table.numbers.bars {
                             caption { "Highest of each " (dimension) }
-                            thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "at" } th.track scope="col" {} } }
+                            thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "at" } @for head in times.heads() { th scope="col" { (head) } } th.track scope="col" {} } }
                             tbody {
                                 @for high in lines {
                                     tr {
                                         th scope="row" { (name_in(dimension, &high.name)) }
                                         td title={ (exact(high.live_bytes)) " bytes" } { (size(high.live_bytes)) } td { (time(high.time_ns)) }
+                                        @for cell in times.of(dimension, &high.name) { td { (cell) } }
                                         (bar(0, high.live_bytes, most, "var(--bar)"))
                                     }
                                 }

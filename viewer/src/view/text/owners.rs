@@ -1,14 +1,15 @@
 //! `viewer owners`: peak, retained bytes, transient bytes and largest block of each phase and layer, and what became of the
 //! blocks that were allocated there.
-use alloc_timeline::{Analysis, Figures};
+use alloc_timeline::{Analysis, Figures, NONE};
 
 use crate::analysis::{FigureOwners, PlaceFates, fates_by_place, figures_of};
 use crate::model::{Run, share, shortened, size, time};
 use crate::view::text::table::{short_name, table};
 use crate::view::text::terminal::Terminal;
-use crate::view::text::wrapped::fitted;
+use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::{figure_name, place_name, place_or_others};
 use crate::view::words::owners::{NOT_RECORDED, coverage_sentence, largest_categories, retained_at_word};
+use crate::view::words::self_time::SelfColumns;
 
 /// Characters of a place's name.
 const PLACE_WIDTH: usize = 34;
@@ -20,8 +21,10 @@ pub fn owners_text(run: &Run, most: usize, terminal: Terminal) -> String {
     match &run.timeline.analysis {
         None => out.push_str(&format!("\n{NOT_RECORDED}")),
         Some(analysis) => {
-            out.push_str(&format!("\nPhases\n{}", phases(analysis, most, width)));
-            out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, most, width)));
+            let times = SelfColumns::new(&run.timeline);
+            times.meaning().iter().for_each(|meaning| out.push_str(&wrapped(meaning, "", "  ", width)));
+            out.push_str(&format!("\nPhases\n{}", phases(analysis, &times, most, width)));
+            out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, &times, most, width)));
             out.push_str(&format!("\nWhat became of the blocks known by address\n{}", fates(analysis, most, width)));
             out.push_str(&format!("{}\n", coverage_sentence(&analysis.coverage)));
         }
@@ -45,22 +48,34 @@ fn figure_cells(figures: &Figures) -> [String; 5] {
     ]
 }
 
-fn phases(analysis: &Analysis, most: usize, width: usize) -> String {
-    let mut figures_table = table(&["phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
+/// The self time of a phase, or of a layer in a phase.
+fn self_time(times: &SelfColumns, figures: &Figures) -> Vec<String> {
+    let is = |asked: &Option<String>, name: &String| {
+        asked.as_ref().is_none_or(|asked| asked == name || asked.is_empty() && name == NONE)
+    };
+    times.of_scopes(|names| is(&figures.phase, &names.phase) && is(&figures.layer, &names.layer))
+}
+
+fn phases(analysis: &Analysis, times: &SelfColumns, most: usize, width: usize) -> String {
+    let heads = ["phase", ">peak", ">retained", "at end of", ">transient", ">largest block"];
+    let mut figures_table = table(&times.behind(&heads));
     let mut at_peak = table(&["phase", ">at its peak", ">process", "of which most"]);
     for figures in figures_of(analysis, FigureOwners::Phases).into_iter().take(most) {
         let (name, categories) = (name(&figures.phase), largest_categories(figures));
-        figures_table.add_row([name.clone()].into_iter().chain(figure_cells(figures)));
+        figures_table.add_row([name.clone()].into_iter().chain(figure_cells(figures)).chain(self_time(times, figures)));
         at_peak.add_row([name, time(figures.peak_ns), size(figures.process_bytes), categories]);
     }
     format!("{}\nWhat was alive at each phase's peak\n{}", figures_table.text(width), at_peak.text(width))
 }
 
-fn layers_in_phases(analysis: &Analysis, most: usize, width: usize) -> String {
-    let mut table = table(&["layer", "phase", ">peak", ">retained", "at end of", ">transient", ">largest block"]);
+fn layers_in_phases(analysis: &Analysis, times: &SelfColumns, most: usize, width: usize) -> String {
+    let heads = ["layer", "phase", ">peak", ">retained", "at end of", ">transient", ">largest block"];
+    let mut table = table(&times.behind(&heads));
     let all = figures_of(analysis, FigureOwners::LayersInPhases);
     for figures in all.iter().take(most) {
-        table.add_row([name(&figures.layer), name(&figures.phase)].into_iter().chain(figure_cells(figures)));
+        let time = self_time(times, figures);
+        let names = [name(&figures.layer), name(&figures.phase)];
+        table.add_row(names.into_iter().chain(figure_cells(figures)).chain(time));
     }
     let more = all.len().saturating_sub(most);
     let note = if more > 0 { format!("{more} more with smaller peaks (--top)\n") } else { String::new() };

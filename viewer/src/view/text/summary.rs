@@ -12,6 +12,7 @@ use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::facts::{facts, losses};
 use crate::view::words::names::owner_name;
 use crate::view::words::near_limit_text;
+use crate::view::words::self_time::SelfColumns;
 use crate::view::words::trend::growth_paragraph;
 use crate::view::words::unread::unread_sentences;
 
@@ -52,6 +53,8 @@ fn text(run: &Run, terminal: Terminal) -> String {
         exact(totals.reallocations)
     );
     pair(&mut out, "blocks", &blocks);
+    let meaning = SelfColumns::new(&run.timeline).meaning();
+    meaning.iter().for_each(|meaning| out.push_str(&wrapped(meaning, "  ", "    ", width)));
     for dimension in Dimension::ALL {
         out.push_str(&format!("\nPeak by {dimension}\n{}", by_dimension(run, dimension).text(width)));
     }
@@ -92,13 +95,17 @@ fn text(run: &Run, terminal: Terminal) -> String {
 fn by_dimension(run: &Run, dimension: Dimension) -> Table {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
-    let mut table = table(&[dimension.name(), ">bytes", ">", ">share"]);
+    let times = SelfColumns::for_dimension(&run.timeline, dimension);
+    let mut table = table(&times.behind(&[dimension.name(), ">bytes", ">", ">share"]));
     for (name, bytes) in parts.iter().take(MOST_ROWS) {
-        table.add_row([short_name(name), exact(*bytes), size(*bytes), share(*bytes, live)]);
+        let cells = [short_name(name), exact(*bytes), size(*bytes), share(*bytes, live)];
+        table.add_row(cells.into_iter().chain(times.of(dimension, name)));
     }
     if parts.len() > MOST_ROWS {
         let bytes = parts[MOST_ROWS..].iter().map(|part| part.1).sum();
-        table.add_row([format!("rest ({})", parts.len() - MOST_ROWS), exact(bytes), size(bytes), share(bytes, live)]);
+        let cells = [format!("rest ({})", parts.len() - MOST_ROWS), exact(bytes), size(bytes), share(bytes, live)];
+        let shown = parts.iter().take(MOST_ROWS).map(|part| part.0.as_str());
+        table.add_row(cells.into_iter().chain(times.of_others(dimension, shown)));
     }
     table
 }
@@ -131,12 +138,14 @@ fn high_waters(run: &Run, width: usize) -> String {
         return "  none recorded\n".to_owned();
     }
     high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
-    let mut table = table(&["", "name", ">bytes", ">", ">at", ">process then"]);
+    let times = SelfColumns::new(&run.timeline);
+    let mut table = table(&times.behind(&["", "name", ">bytes", ">", ">at", ">process then"]));
     for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
         for high in high_waters.iter().filter(|high| high.dimension == dimension).take(MOST_ROWS / 2) {
             let process = size(high.process_live_bytes);
             let row = [exact(high.live_bytes), size(high.live_bytes), time(high.time_ns), process];
-            table.add_row([dimension.name().to_owned(), short_name(&high.name)].into_iter().chain(row));
+            let names = [dimension.name().to_owned(), short_name(&high.name)];
+            table.add_row(names.into_iter().chain(row).chain(times.of(dimension, &high.name)));
         }
     }
     table.text(width)

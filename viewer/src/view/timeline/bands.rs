@@ -98,24 +98,29 @@ pub(super) fn rss_line(svg: &mut Svg, area: &PlotArea, curve: &Curve) {
     }
 }
 
-/// Invisible columns. The tip of each lists the bands at its highest instant, under a headline.
+/// Invisible columns. The tip of each lists the bands at its highest instant, under a headline. A column without an instant of
+/// its own, of which a short run has many, belongs to the one before, and the first ones to the first that has one.
 pub(super) fn tips(svg: &mut Svg, area: &PlotArea, curve: &Curve, headline: impl Fn(usize) -> String) {
     let width = PLOT_WIDTH / TIP_COLUMNS as f64;
     let column = |ns: u64| (((area.x(ns) - LEFT) / width) as usize).min(TIP_COLUMNS - 1);
     let indices: Vec<usize> = (0..curve.time_ns.len()).collect();
-    for group in indices.chunk_by(|a, b| column(curve.time_ns[*a]) == column(curve.time_ns[*b])) {
+    let groups: Vec<&[usize]> =
+        indices.chunk_by(|a, b| column(curve.time_ns[*a]) == column(curve.time_ns[*b])).collect();
+    for (place, group) in groups.iter().enumerate() {
         let Some(&highest) = group.iter().max_by_key(|index| curve.total[**index]) else { continue };
         let mut tip = format!("{}: {}", time(curve.time_ns[highest]), headline(highest));
         for band in curve.bands.iter().filter(|band| band.bytes[highest] > 0) {
             tip.push_str(&format!("\n{}: {}", band.name, size(band.bytes[highest])));
         }
-        let x = LEFT + width * column(curve.time_ns[highest]) as f64;
+        let first = if place == 0 { 0 } else { column(curve.time_ns[highest]) };
+        let next = groups.get(place + 1).map_or(TIP_COLUMNS, |next| column(curve.time_ns[next[0]]));
+        let (x, wide) = (LEFT + width * first as f64, width * next.saturating_sub(first) as f64);
         svg.with_tip(
             "rect",
             format_args!(
                 "x=\"{}\" y=\"{TOP}\" width=\"{}\" height=\"{PLOT_HEIGHT}\" fill=\"#000\" fill-opacity=\"0\"",
                 Coordinate(x),
-                Coordinate(width)
+                Coordinate(wide)
             ),
             &tip,
         );

@@ -63,3 +63,29 @@ pub fn timeline_svg(run: &Run, dimension: Dimension) -> String {
     labels::legend(&mut svg, run, &thin);
     svg.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixture::tiny;
+    use crate::view::timeline::layout::{LEFT, PLOT_WIDTH};
+
+    /// A run of six samples: the mouse is told something wherever it is between the two ends.
+    #[test]
+    fn the_columns_with_tips_leave_no_gap_in_a_short_run() {
+        let svg = timeline_svg(&Run::new("x", tiny()), Dimension::Category);
+        let number = |line: &str, name: &str| -> f64 {
+            let (_, rest) = line.split_once(&format!(" {name}=\"")).expect("an attribute");
+            rest.split('"').next().and_then(|number| number.parse().ok()).expect("a number")
+        };
+        let columns = svg.lines().filter(|line| line.starts_with("<rect x=") && line.contains("fill-opacity=\"0\""));
+        let columns: Vec<(f64, f64)> = columns.map(|line| (number(line, "x"), number(line, "width"))).collect();
+        assert_eq!(columns.len(), 7, "the samples, and the peak between two of them");
+        let mut reached = LEFT;
+        for (x, width) in columns {
+            assert!((x - reached).abs() < 0.2, "a gap from {reached} to {x}");
+            reached = x + width;
+        }
+        assert!((reached - LEFT - PLOT_WIDTH).abs() < 0.2, "{reached}");
+    }
+}

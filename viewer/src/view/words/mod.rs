@@ -7,6 +7,7 @@ pub(super) mod names;
 mod near_limit;
 pub(super) mod owners;
 mod rss_over_live;
+pub(super) mod self_time;
 pub(super) mod unread;
 mod verdicts;
 
