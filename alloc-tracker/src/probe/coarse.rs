@@ -19,10 +19,13 @@ use super::survey::Survey;
 /// The pages of the allocator's mappings and of the tracker's are counted when the resident set has changed by more than
 /// one part in this, and so many more counts fit into what the probe may take ...
 const CHANGE: u64 = 128;
-const MORE_COUNTS: u64 = 16;
-/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come ...
-const LARGE_CHANGE: u64 = 32;
-/// ... and all of them, whatever has changed, after so many nanoseconds, when that many fit.
+const MORE_COUNTS: u64 = 4;
+/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come.
+const LARGE_CHANGE: u64 = 48;
+/// After so many nanoseconds a smaller change is enough, if that many fit ...
+const SMALL_CHANGE_NS: u64 = 200_000_000;
+const SMALL_CHANGE: u64 = 512;
+/// ... and after so many all of them are counted, whatever has changed.
 const AGE_NS: u64 = 1_000_000_000;
 
 /// The latest readings, in bytes.
@@ -34,7 +37,9 @@ pub struct Coarse {
     surveyed: Option<[u64; 4]>,
     claimed: Option<u64>,
     counted: Option<Count>,
-    /// When all pages were counted.
+    /// When pages were counted.
+    counted_ns: u64,
+    /// When all of them were counted.
     whole_ns: u64,
     instruments: Instruments,
 }
@@ -55,7 +60,7 @@ impl Coarse {
     /// A coarse book without readings.
     pub fn new() -> Self {
         let instruments = Instruments::open();
-        Coarse { resident: None, surveyed: None, claimed: None, counted: None, whole_ns: 0, instruments }
+        Coarse { resident: None, surveyed: None, claimed: None, counted: None, counted_ns: 0, whole_ns: 0, instruments }
     }
 
     /// Takes over the resident set of this tick and the latest survey, and counts pages if that is due at the clock's time
@@ -68,10 +73,14 @@ impl Coarse {
             [survey.shared, survey.written.total(), survey.stacks.total(), other]
         });
         let has_changed = |part| self.counted.is_none_or(|count| count.rss.abs_diff(rss) > rss / part);
+        let is_older = |ns| now_ns.saturating_sub(self.counted_ns) > ns;
         let many_fit = spent::fits(Probe::Pages, MORE_COUNTS, now_ns);
         let whole = many_fit && now_ns.saturating_sub(self.whole_ns) > AGE_NS;
-        let is_due = if many_fit { has_changed(CHANGE) } else { has_changed(LARGE_CHANGE) };
-        if whole || (is_due && spent::fits(Probe::Pages, 1, now_ns)) {
+        let is_due = match many_fit {
+            true => has_changed(CHANGE) || (is_older(SMALL_CHANGE_NS) && has_changed(SMALL_CHANGE)),
+            false => has_changed(LARGE_CHANGE) && spent::fits(Probe::Pages, 1, now_ns),
+        };
+        if whole || is_due {
             self.count(now_ns, rss, whole, survey);
         }
     }
@@ -84,6 +93,7 @@ impl Coarse {
         let others = touched.as_ref().ok().map(|count| count.others);
         let tracker = self.instruments.tracker(tracker_heap, others, now_ns).values().sum();
         self.counted = Some(Count { touched: touched.ok().map(|count| count.bytes), tracker, tracker_heap, rss });
+        self.counted_ns = now_ns;
         if whole {
             self.whole_ns = now_ns;
         }

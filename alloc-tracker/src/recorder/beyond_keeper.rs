@@ -9,6 +9,9 @@ use crate::probe::spent::{self, Probe, Stopwatch};
 /// Readings are of another resident set when that differs from the book's by more than 1 part in this.
 const FAR: u64 = 100;
 
+/// While the process grows, a reading takes up to so many times as long as the one before.
+const LONGER: u64 = 2;
+
 /// The latest book and its readings.
 #[derive(Debug, Default)]
 pub struct BeyondKeeper {
@@ -33,7 +36,7 @@ impl BeyondKeeper {
 
     /// Asks for readings, if there is a book that has none of its own, and they fit into what they may take.
     pub fn ask(&mut self, now_ns: u64, background: &Background) {
-        if self.is_newer && !self.is_reading && spent::fits(Probe::Beyond, 1, now_ns) {
+        if self.is_newer && !self.is_reading && spent::fits(Probe::Beyond, LONGER, now_ns) {
             (self.is_reading, self.is_newer) = (true, false);
             background.ask(Job::Beyond);
         }

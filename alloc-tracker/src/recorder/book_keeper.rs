@@ -134,8 +134,11 @@ impl BookKeeper {
     /// Asks for a survey of the mappings, which every sample uses, unless one is under way or the pause after the last one is
     /// not over. One that the book wants may take what other probes have left.
     pub fn keep_surveyed(&mut self, now_ns: u64, background: &Background) {
-        let fits = if self.wants_survey { spent::fits_into_all } else { spent::fits };
-        if !self.surveying && now_ns >= self.next_survey_ns && fits(Probe::Survey, 1, now_ns) {
+        let fits = || {
+            let wanted = self.wants_survey && spent::fits_into_all(Probe::Survey, now_ns);
+            wanted || spent::fits(Probe::Survey, 1, now_ns)
+        };
+        if !self.surveying && now_ns >= self.next_survey_ns && fits() {
             self.surveying = true;
             background.ask(Job::Survey(self.survey.as_ref().and_then(Survey::known)));
         }
