@@ -65,7 +65,7 @@ fn a_size_that_fits_nothing_is_left_out_with_its_reason() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     let ran = trainer(&["tables", "--models", "resnet19"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("`trainer models` lists them"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean resnet18?"), "{}", ran.stderr);
 }
 
 /// With a base that is stated nothing runs. More memory and less state never fit fewer.

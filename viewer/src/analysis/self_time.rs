@@ -119,7 +119,7 @@ pub fn counted_steps(timeline: &Timeline, skip: Option<u64>) -> Result<&[StepTim
     if left.is_empty() { Err(NoTimes::AllSkipped { steps: latest.last_step, skip }) } else { Ok(left) }
 }
 
-/// The self times of a run; see [`counted_steps`] for `skip`.
+/// The self times of a run; see `counted_steps` for `skip`.
 ///
 /// # Errors
 /// When nobody asked for times, or no step is left.

@@ -46,7 +46,7 @@ pub struct PartFigures {
     pub max_ns: u64,
 }
 
-/// The steps of a run by phase; `skip` is for the figures, see [`counted_steps`].
+/// The steps of a run by phase; `skip` is for the figures, see `counted_steps`.
 ///
 /// # Errors
 /// When there are no times by step, or no step is left.
