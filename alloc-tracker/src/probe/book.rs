@@ -63,7 +63,7 @@ pub struct Instruments {
 
 /// The resident bytes of the allocator's mappings.
 #[derive(Clone, Copy, Debug)]
-pub struct Count {
+pub struct AllocatorPages {
     /// How many they are.
     pub bytes: u64,
     /// The other anonymous pages of the process, in bytes.
@@ -92,7 +92,7 @@ impl Instruments {
     ///
     /// # Errors
     /// A sentence, when the mappings are not known.
-    pub fn touched(&mut self, survey: &Survey, whole: bool) -> Result<Count, String> {
+    pub fn touched(&mut self, survey: &Survey, whole: bool) -> Result<AllocatorPages, String> {
         let sizes = self.statm.read().ok_or("unavailable: /proc/self/statm cannot be read")?;
         let anonymous = sizes.anonymous();
         let Instruments { listed, touched, .. } = self;
@@ -111,7 +111,7 @@ impl Instruments {
             Quick::Wrong => (touched.whole(&listed.ranges, anonymous), true),
         };
         let bytes = bytes.saturating_sub(survey.zeroes);
-        Ok(Count { bytes, others: anonymous.saturating_sub(bytes), took_long })
+        Ok(AllocatorPages { bytes, others: anonymous.saturating_sub(bytes), took_long })
     }
 
     /// The tracker's resident bytes by name at the clock's time `now_ns`; `heap` are its live bytes on the heap, and

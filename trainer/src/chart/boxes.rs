@@ -19,8 +19,6 @@ pub(crate) struct BoxRow {
 
 /// Half of a box's height, as a part of the distance of two rows.
 const HALF: f64 = 0.32;
-/// From this ratio of the most to the least on, the axis is logarithmic.
-const WIDE: f64 = 30.0;
 const RIGHT: u32 = 40;
 
 /// The chart. The lower axis is logarithmic when the values lie far apart, and says so.
@@ -29,7 +27,7 @@ pub(crate) fn boxes(titles: &Titles, rows: &[BoxRow]) -> Result<String> {
     let least = rows.iter().map(|row| row.min).fold(f64::INFINITY, f64::min);
     let most = look::top(rows.iter().map(|row| row.max));
     look::picture(height, &titles.title, |root| {
-        if least > 0.0 && most / least > WIDE {
+        if look::is_wide(least, most) {
             let desc = format!("{}, logarithmic", titles.below);
             let (low, high) = look::powers_of_ten(least, most);
             draw(root, (low..high).log_scale(), low, &desc, rows)

@@ -2,39 +2,21 @@
 use anyhow::Result;
 use plotters::prelude::*;
 
-use super::look::{self, BELOW, Part, TOP, Titles, WIDTH};
+use super::look::{self, Part, Titles, WIDTH};
+use super::steps::{self, HEIGHT};
 
-const HEIGHT: u32 = 420;
 /// Half of a column's width, as a part of the distance of two.
 const HALF: f64 = 0.32;
 
-/// The chart. `steps` are the names of the places on the lower axis; each part has a value for each.
-pub(crate) fn columns(titles: &Titles, steps: &[String], parts: &[Part]) -> Result<String> {
+/// The chart. `names` are those of the steps of the lower axis; each part has a value for each.
+pub(crate) fn columns(titles: &Titles, names: &[String], parts: &[Part]) -> Result<String> {
     look::picture(HEIGHT, &titles.title, |root| {
         let legend_width = look::legend_width(parts.iter().map(|part| part.name.as_str()));
         let total = |step: usize| parts.iter().map(|part| part.values[step]).sum::<f64>();
-        let most = look::top((0..steps.len()).map(total));
-        let mut chart = ChartBuilder::on(root)
-            .margin_top(TOP)
-            .margin_right(legend_width)
-            .margin_left(10)
-            .x_label_area_size(BELOW)
-            .y_label_area_size(72)
-            .build_cartesian_2d(-0.5..steps.len().max(1) as f64 - 0.5, 0.0..most)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(TRANSPARENT)
-            .x_labels(0)
-            .x_desc(&titles.below)
-            .y_desc(&titles.left)
-            .y_label_formatter(&|value| look::number(*value))
-            .label_style(look::letters())
-            .draw()?;
-        for (step, name) in steps.iter().enumerate() {
+        let most = look::top((0..names.len()).map(total));
+        let mut chart = steps::frame(root, (0.0..most, 0.0), titles, names, legend_width)?;
+        for step in 0..names.len() {
             let place = step as f64;
-            let (x, y) = chart.backend_coord(&(place, 0.0));
-            look::below(root, (x, y + 8), name)?;
             let mut bottom = 0.0;
             for part in parts {
                 let top = bottom + part.values[step];

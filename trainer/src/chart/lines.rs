@@ -3,7 +3,8 @@ use anyhow::Result;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
-use super::look::{self, Area, BELOW, COLOURS, Drawn, TOP, Titles, WIDTH};
+use super::look::{self, Area, COLOURS, Drawn, Titles, WIDTH};
+use super::steps::{self, HEIGHT};
 
 /// A value and the interval in which it lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,8 +21,6 @@ pub(crate) struct Line {
     pub(crate) dots: Vec<Option<Dot>>,
 }
 
-const HEIGHT: u32 = 420;
-
 /// How values are laid out on the axis on the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
@@ -31,16 +30,13 @@ pub(crate) enum Scale {
     Fitting,
 }
 
-/// From this ratio of the most to the least on, the axis is logarithmic.
-const WIDE: f64 = 30.0;
-
 /// The chart. `steps` are the names of the places on the lower axis; each line has a dot or none for each.
 pub(crate) fn lines(titles: &Titles, scale: Scale, steps: &[String], lines: &[Line]) -> Result<String> {
     let dots = || lines.iter().flat_map(|line| line.dots.iter().flatten());
     let least = dots().map(|dot| dot.low.min(dot.value)).fold(f64::INFINITY, f64::min);
     let most = look::top(dots().map(|dot| dot.high.max(dot.value)));
     look::picture(HEIGHT, &titles.title, |root| {
-        if scale == Scale::Fitting && least > 0.0 && most / least > WIDE {
+        if scale == Scale::Fitting && look::is_wide(least, most) {
             let titles = Titles { left: format!("{}, logarithmic", titles.left), ..titles.clone() };
             let (low, high) = look::powers_of_ten(least, most);
             draw(root, (low..high).log_scale(), low, &titles, steps, lines)
@@ -57,28 +53,7 @@ where
 {
     let names = || lines.iter().map(|line| line.name.as_str());
     let legend_width = look::legend_width(names());
-    let last = steps.len().max(1) as f64 - 0.5;
-    let mut chart = ChartBuilder::on(root)
-        .margin_top(TOP)
-        .margin_right(legend_width)
-        .margin_left(10)
-        .x_label_area_size(BELOW)
-        .y_label_area_size(72)
-        .build_cartesian_2d(-0.5..last, axis)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_labels(0)
-        .x_desc(&titles.below)
-        .y_desc(&titles.left)
-        .y_label_formatter(&|value| look::number(*value))
-        .label_style(look::letters())
-        .draw()?;
-    for (step, name) in steps.iter().enumerate() {
-        let (x, y) = chart.backend_coord(&(step as f64, origin));
-        look::below(root, (x, y + 8), name)?;
-    }
+    let mut chart = steps::frame(root, (axis, origin), titles, steps, legend_width)?;
     for (line, &colour) in lines.iter().zip(COLOURS.iter().cycle()) {
         let dots = line.dots.iter().enumerate().filter_map(|(step, dot)| Some((step as f64, (*dot)?)));
         let dots: Vec<(f64, Dot)> = dots.collect();

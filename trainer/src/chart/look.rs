@@ -139,6 +139,14 @@ fn trimmed(text: String) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// From this ratio of the most to the least on, an axis that may be logarithmic is.
+const WIDE: f64 = 30.0;
+
+/// Whether values from `least` to `most` lie so far apart that their axis should be logarithmic.
+pub(super) fn is_wide(least: f64, most: f64) -> bool {
+    least > 0.0 && most / least > WIDE
+}
+
 /// The powers of ten around all values.
 pub(super) fn powers_of_ten(least: f64, most: f64) -> (f64, f64) {
     (10f64.powf(least.log10().floor()), 10f64.powf(most.log10().ceil()))

@@ -6,8 +6,11 @@
 //! columns   parts that add up, over the steps of an axis
 //! rows      parts that add up, one row for each name
 //! boxes     a box plot for each name: least, quartiles, most
+//! steps     the frame that lines and columns have in common
 //! ```
 mod look;
+
+mod steps;
 
 mod boxes;
 mod columns;

@@ -199,18 +199,10 @@ mod tests {
 
     #[test]
     fn an_edge_in_words() {
-        let trial = |batch, passed| Trial {
-            batch,
-            passed,
-            broke: !passed,
-            exit_code: 0,
-            unreclaimable_bytes: None,
-            peak_bytes: None,
-        };
         let edge = |trials: &[(u64, bool)]| Edge {
             budget_bytes: 0,
             largest: 56,
-            trials: trials.iter().map(|&(batch, passed)| trial(batch, passed)).collect(),
+            trials: trials.iter().map(|&(batch, passed)| Trial::ended(batch, passed)).collect(),
             skipped: None,
         };
         assert_eq!(edge(&[]).text(), "56");

@@ -77,6 +77,14 @@ pub(super) struct Trial {
     pub(super) peak_bytes: Option<u64>,
 }
 
+#[cfg(test)]
+impl Trial {
+    /// A run that passed, or that the kernel killed, of which nothing else is known.
+    pub(super) fn ended(batch: u64, passed: bool) -> Trial {
+        Trial { batch, passed, broke: !passed, exit_code: 0, unreclaimable_bytes: None, peak_bytes: None }
+    }
+}
+
 /// The measured runs, one process each.
 pub(super) struct Trials<'a> {
     pub(super) job: Job<'a>,

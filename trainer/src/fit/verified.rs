@@ -93,15 +93,8 @@ mod tests {
         };
         let estimate = Estimate::given_back(&[point(2), point(4)], 0).expect("two points");
         assert_eq!(estimate.edge(327 * MIB), (22, 24));
-        let trial = |&(batch, passed): &(u64, bool)| Trial {
-            batch,
-            passed,
-            broke: !passed,
-            exit_code: 0,
-            unreclaimable_bytes: None,
-            peak_bytes: None,
-        };
-        Verified::new(trials.iter().map(trial).collect(), None, &estimate, 327 * MIB)
+        let trials = trials.iter().map(|&(batch, passed)| Trial::ended(batch, passed));
+        Verified::new(trials.collect(), None, &estimate, 327 * MIB)
     }
 
     #[test]

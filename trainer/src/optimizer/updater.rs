@@ -41,11 +41,20 @@ impl Updater {
     ///
     /// # Errors
     /// When libtorch fails.
-    pub fn step(&mut self) -> Result<()> {
+    fn step(&mut self) -> Result<()> {
         match &mut self.own {
             Some(own) => own.step(),
             None => self.libtorch.step(),
         }
+    }
+
+    /// Updates the parameters by their gradients, and lets these go.
+    ///
+    /// # Errors
+    /// When libtorch fails.
+    pub fn update(&mut self) -> Result<()> {
+        self.step()?;
+        self.zero_grad()
     }
 
     /// Lets the gradients go: they are none afterwards, not zeros.

@@ -69,8 +69,7 @@ impl Step for Training {
         recording.snapshot("end of backward");
         {
             let _phase = phase!("optimizer");
-            self.updater.step().during("the optimizer")?;
-            self.updater.zero_grad().during("the optimizer")?;
+            self.updater.update().during("the optimizer")?;
         }
         recording.snapshot("end of step");
         Ok(vec![("loss", value)])

@@ -138,14 +138,12 @@ impl Step for Adversaries {
         let on_made = self.judge("discriminator/fake", cut_off, &zeros, recording)?;
         {
             let _phase = phase!("discriminator/optimizer");
-            self.update_discriminator.step().during("the discriminator's optimizer")?;
-            self.update_discriminator.zero_grad().during("the discriminator's optimizer")?;
+            self.update_discriminator.update().during("the discriminator's optimizer")?;
         }
         let of_generator = self.judge(GENERATOR, made, &ones, recording)?;
         {
             let _phase = phase!("generator/optimizer");
-            self.update_generator.step().during("the generator's optimizer")?;
-            self.update_generator.zero_grad().during("the generator's optimizer")?;
+            self.update_generator.update().during("the generator's optimizer")?;
             self.update_discriminator.zero_grad().during("the generator's optimizer")?;
         }
         recording.snapshot("end of step");

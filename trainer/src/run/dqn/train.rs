@@ -178,8 +178,7 @@ impl Step for QLearning {
         recording.snapshot("end of backward");
         {
             let _phase = phase!("optimizer");
-            self.updater.step().during("the optimizer")?;
-            self.updater.zero_grad().during("the optimizer")?;
+            self.updater.update().during("the optimizer")?;
             self.steps_done += 1;
             if self.steps_done.is_multiple_of(COPIED_EVERY) {
                 self.copy_to_target().during("copying the network")?;
