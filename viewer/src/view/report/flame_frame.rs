@@ -20,7 +20,8 @@ pub(super) fn flame_frame(title: &str, flame: &str) -> Markup {
 /// allowed in a frame without an address, so that function is replaced. Its comments and its XML namespace name web
 /// addresses. Nothing fetches them, but a page that needs no network should not name any, so they are removed. A browser
 /// gives a frame outside of its window no width: a flamegraph that began there would stay empty, so it begins when the frame
-/// is drawn.
+/// is drawn. A frame can lose its width later too, when the window changes; then the script takes twice its margin for the width,
+/// since less would make a negative width.
 fn document(svg: &str) -> String {
     let svg = svg.find("<svg").map_or(svg, |start| &svg[start..]);
     let mut plain = String::with_capacity(svg.len());
@@ -33,6 +34,7 @@ fn document(svg: &str) -> String {
     let plain = plain.replace(" xmlns:fg=\"http://github.com/jonhoo/inferno\"", "");
     let plain = plain.replace(" at https://github.com/jonhoo/inferno/", "");
     let plain = plain.replace(" onload=\"init(evt)\"", "");
+    let plain = plain.replace("svg.width.baseVal.value", "Math.max(svg.width.baseVal.value,2*xpad)");
     let lines = plain.lines().filter(|line| !line.trim_start().starts_with("//"));
     format!(
         "<!DOCTYPE html><meta charset=\"utf-8\"><style>body{{margin:0;background:#fff}}svg{{display:block;width:100%}}\
@@ -63,6 +65,12 @@ mod tests {
         let page = document("<svg onload=\"init(evt)\" height=\"1\"><g/></svg>");
         assert!(page.contains("if(document.documentElement.clientWidth>0)init(event)"), "{page}");
         assert!(page.ends_with("<svg height=\"1\"><g/></svg>"), "{page}");
+    }
+
+    #[test]
+    fn a_frame_without_a_width_makes_no_negative_one() {
+        let page = document("<svg><script>frames.width = svg.width.baseVal.value - xpad * 2;</script></svg>");
+        assert!(page.contains("frames.width = Math.max(svg.width.baseVal.value,2*xpad) - xpad * 2;"), "{page}");
     }
 
     #[test]
