@@ -16,6 +16,9 @@ const SAME_STEP: u64 = 256;
 /// before by 1 part in this: so there is always something left for the next peak.
 const MORE_BOOKS: u64 = 8;
 const HIGHER_STEP: u64 = 32;
+/// A book is taken in any case when the live bytes are more than so many times those of the one before: a process can double them
+/// only a few times, and a book of half the peak explains little of it.
+const MUCH_HIGHER: u64 = 2;
 /// A book counts as the peak's when it is not below the peak by more than 1 part in this ...
 const MISSED_STEP: u64 = 64;
 /// ... and otherwise the recorder waits for a higher one, for so many nanoseconds since the peak was first so high.
@@ -119,7 +122,7 @@ impl BookKeeper {
         let booked = readings.counted.live;
         let is_at_peak = !is_more(self.peak.0, live, MISSED_STEP);
         if is_at_peak && is_more(self.peak.0, booked, HIGHER_STEP) {
-            return fits(1);
+            return live > MUCH_HIGHER * booked || fits(1);
         }
         let is_old = session_ns.saturating_sub(readings.time_ns) > BOOK_AGE_NS;
         let is_worth_it = if is_old { !is_more(booked, live, SAME_STEP) } else { is_more(live, booked, SAME_STEP) };
@@ -169,6 +172,28 @@ impl BookKeeper {
         self.take_book(clock, probes)
     }
 
+    /// At the end of the recording: a last survey, if the latest book leaves much unexplained. Returns that book again when the
+    /// survey explains more of it. A program that maps a lot within a moment may end before the next survey is due.
+    pub fn explain_at_end(&mut self) -> Option<Book> {
+        if !leaves_much(&self.book()?) {
+            return None;
+        }
+        let mut watch = Stopwatch::start();
+        let survey = Survey::take();
+        watch.lap(Probe::Survey);
+        self.explain_with(survey)
+    }
+
+    /// Takes over `survey` if it explains more of the latest book than the one that this was made with.
+    fn explain_with(&mut self, survey: Survey) -> Option<Book> {
+        let (before, after) = (self.book()?, book::balance(&survey, self.readings.as_ref()?));
+        let explains_more = unexplained(&after) < unexplained(&before);
+        explains_more.then(|| {
+            self.survey = Some(survey);
+            after
+        })
+    }
+
     /// Takes the book of this instant, once there has been a survey.
     fn take_book(&mut self, clock: &mut SessionClock, probes: &mut Probes) -> Option<Book> {
         let survey = self.survey.as_ref()?;
@@ -183,9 +208,8 @@ impl BookKeeper {
 
     /// Has the next survey made soon, if the book leaves much unexplained: the latest one may be too old.
     fn judge(&mut self, book: &Book) {
-        let unexplained = book.lines.last().map_or(0, |line| line.bytes.unsigned_abs());
-        self.wants_survey = unexplained > book.rss_bytes / UNEXPLAINED_STEP && self.soon_surveys < MOST_SOON_SURVEYS;
-        if unexplained <= book.rss_bytes / UNEXPLAINED_STEP {
+        self.wants_survey = leaves_much(book) && self.soon_surveys < MOST_SOON_SURVEYS;
+        if !leaves_much(book) {
             self.soon_surveys = 0;
         }
         let soon_ns = self.surveyed_ns + SOON_SURVEY_PAUSE * self.spent_ns;
@@ -212,6 +236,16 @@ impl BookKeeper {
     }
 }
 
+/// The bytes of a book's last line, which no other line explains.
+fn unexplained(book: &Book) -> u64 {
+    book.lines.last().map_or(0, |line| line.bytes.unsigned_abs())
+}
+
+/// Whether that is so much that the survey may be too old.
+fn leaves_much(book: &Book) -> bool {
+    unexplained(book) > book.rss_bytes / UNEXPLAINED_STEP
+}
+
 /// Whether `bytes` are more than `others` by more than 1 part in `step`.
 fn is_more(bytes: u64, others: u64, step: u64) -> bool {
     bytes > others + others / step
@@ -235,12 +269,32 @@ mod tests {
         };
         assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, 8)), [false, true]);
         assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, 7)), [false, true]);
-        assert!(!at(&mut keeper, 2_000, 2_000, 0), "nothing is left");
+        assert!(!at(&mut keeper, 2_048, 2_048, 0), "nothing is left");
+        assert!(at(&mut keeper, 2_049, 2_049, 0), "more than twice as many");
         // 1,970 + 1,970 / 64 is 2,000.
         assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, 7)), [false, true]);
         assert!(at(&mut keeper, 2_000, 1_500, 8), "the peak may not come back");
         let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, |books| books <= 8);
         assert_eq!([1_019, 1_021].map(later), [false, true], "of equal peaks the latest counts");
+    }
+
+    /// The program has 1,000 bytes resident, of which 500 are live. The first survey has seen 100 of the others.
+    #[test]
+    fn a_last_survey_counts_when_it_explains_more() {
+        let survey = |other| {
+            let mut survey = Survey::default();
+            survey.other.add("a mapping", other);
+            survey
+        };
+        let mut keeper = BookKeeper::new(0);
+        let mut readings = BookReadings::with_live(500);
+        readings.rss = 1_000;
+        keeper.readings = Some(readings);
+        keeper.survey = Some(survey(100));
+        assert_eq!(keeper.book().map(|book| unexplained(&book)), Some(400));
+        assert_eq!(keeper.explain_with(survey(50)), None, "its mappings are gone");
+        assert_eq!(keeper.explain_with(survey(490)).map(|book| unexplained(&book)), Some(10));
+        assert_eq!(keeper.survey, Some(survey(490)));
     }
 
     #[test]

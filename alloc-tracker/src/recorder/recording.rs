@@ -287,6 +287,7 @@ impl Recording {
     /// Ends the recording: records what is left, and the last records. Returns the output, which the caller finishes.
     pub fn end(mut self, ending: Ending) -> Output {
         self.tick();
+        self.books.explain_at_end().into_iter().for_each(|book| self.record_book(book));
         while self.books.awaits_first() || self.beyond.awaits_first() {
             match self.background.wait() {
                 Some(done) => self.take(done),

@@ -22,11 +22,29 @@ pub struct TestArgs {
     offline: bool,
 }
 
-/// Runs of `cargo test`: what the user is told, and the arguments that choose the tests.
-const RUNS: &[(&str, &[&str])] = &[
-    ("run every test", &["--release", "--workspace"]),
-    ("run the traps again in debug, with all assertions", &["--package", "tests", "--test", "traps"]),
+/// A run of `cargo test`.
+struct Run {
+    /// What the user is told.
+    what: &'static str,
+    /// The arguments that choose the tests.
+    which: &'static [&'static str],
+    /// Packages that are compiled without optimisation and with all assertions.
+    in_debug: &'static [&'static str],
+}
+
+/// The traps run a second time in debug. What the tracker depends on is not compiled again for that: it has no part in what is
+/// tested, and would take minutes.
+const RUNS: [Run; 2] = [
+    Run { what: "run every test", which: &["--workspace"], in_debug: &[] },
+    Run {
+        what: "run the traps again in debug, with all assertions",
+        which: &["--package", "tests", "--test", "traps"],
+        in_debug: &["alloc-tracker", "alloc-interpose", "alloc-replay", "alloc-timeline", "tests"],
+    },
 ];
+
+/// Settings of the release profile for a package that is compiled as the debug profile would.
+const IN_DEBUG: [&str; 3] = ["opt-level=0", "debug-assertions=true", "overflow-checks=true"];
 
 /// The command. The last line on stdout is `N passed, M failed`.
 pub fn run(workspace: &Workspace, args: TestArgs) -> Result<Outcome> {
@@ -44,10 +62,14 @@ pub fn run(workspace: &Workspace, args: TestArgs) -> Result<Outcome> {
 
     let mut tally = Tally::default();
     let mut all_succeeded = true;
-    for (what, which) in RUNS {
-        say(what);
+    for run in RUNS {
+        say(run.what);
         let mut cargo = workspace.cargo();
-        cargo.arg("test").args(*which).args(["--no-fail-fast", "--", "--show-output"]);
+        cargo.args(["test", "--release"]).args(run.which);
+        for (package, setting) in run.in_debug.iter().flat_map(|package| IN_DEBUG.map(|setting| (package, setting))) {
+            cargo.arg("--config").arg(format!("profile.release.package.{package}.{setting}"));
+        }
+        cargo.args(["--no-fail-fast", "--", "--show-output"]);
         // Tests that time nothing are quickest and most repeatable when libtorch does not share the cores with them.
         cargo.env("OMP_NUM_THREADS", "1");
         all_succeeded &= child::stream_lines(&mut cargo, |line| match line {
