@@ -70,7 +70,7 @@ fn one_program_three_allocators() {
         }
         for timeline in [&jemalloc, &system, &mimalloc] {
             assert_eq!(timeline.allocator.doors, [Door::Rust]);
-            assert_eq!((timeline.tracker.foreign_frees, timeline.tracker.dropped_events), (0, 0));
+            assert_eq!((timeline.tracker.foreign_frees, timeline.tracker.dropped_events), (Some(0), Some(0)));
         }
         // The usable size depends on the allocator: jemalloc has size classes, glibc has multiples of 16 less 8. Where
         // the tracker cannot ask the allocator, it is the requested size.

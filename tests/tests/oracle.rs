@@ -57,6 +57,6 @@ fn the_peak_is_dhats() {
         assert_eq!((peak.bytes, peak.blocks), expected, "{args:?}");
         assert_eq!(timeline.peak.slack_bytes, 0);
         assert_eq!(timeline.run["tracker_mode"], "exact");
-        assert_eq!(timeline.tracker.dropped_events, 0);
+        assert_eq!(timeline.tracker.dropped_events, Some(0));
     }
 }

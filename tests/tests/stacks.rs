@@ -96,7 +96,7 @@ fn estimates_are_unbiased() {
         let live = |phase: &str| sites(&timeline, &stacks, phase).iter().map(|site| site.sums.exit_bytes).sum::<u64>();
         assert_eq!((live("passing"), live("peak")), (0, 0), "what was freed is not live");
         let held = |phase: &str| {
-            let rows = tests::rows(&timeline, &timeline.at_exit.snapshot);
+            let rows = tests::rows(&timeline, &timeline.at_exit.as_ref().expect("an end").snapshot);
             rows.filter(|(scope, _)| scope.phase == phase).map(|(_, row)| row.usable_bytes).sum::<u64>() as f64
         };
         for (phase, blocks) in [("small", SCOPES[0].1), ("deep", SCOPES[2].1)] {

@@ -94,7 +94,7 @@ fn log_of(timeline: &Path) -> PathBuf {
 }
 
 /// Whether the first line of the file is a record of a recorder's log.
-fn is_log(path: &Path) -> bool {
+pub fn is_log(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();
     match BufReader::new(file).read_until(b'\n', &mut line) {

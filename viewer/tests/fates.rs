@@ -45,7 +45,7 @@ fn run() -> Timeline {
     timeline.scopes.push(Scope { phase: "data".into(), ..Scope::default() });
     let scope = timeline.scopes.len() as u32 - 1;
     let leaked: Vec<u64> = (1..=20u64).map(|step| step.saturating_sub(11) * 4 * MIB).collect();
-    let snapshot = &mut timeline.at_exit.snapshot;
+    let snapshot = &mut timeline.at_exit.as_mut().expect("an end").snapshot;
     let (usable_bytes, requested_bytes) = (36 * MIB, 36 * MIB - 900);
     snapshot.rows.push(Row { scope, category: Category::Input, usable_bytes, requested_bytes, blocks: 9 });
     snapshot.live_bytes += usable_bytes;

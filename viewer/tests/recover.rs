@@ -3,6 +3,7 @@ mod common;
 
 use alloc_timeline::{Ending, Record, Snapshot};
 use common::{Folder, viewer};
+use serde_json::{Value, json};
 use std::path::Path;
 
 fn log(end: bool) -> String {
@@ -111,4 +112,86 @@ fn a_timeline_that_was_not_finished_leads_to_its_log() {
     std::fs::remove_file(folder.path("x.timeline.json")).unwrap();
     assert_eq!(viewer(&["recover", &log]).code, 0);
     assert!(folder.path("x.timeline.json").is_file());
+}
+
+/// A folder has a good log, one cut short, one that is none, one whose timeline is there already, and files that are no logs.
+#[test]
+fn several_logs_and_folders_are_recovered_at_once() {
+    let folder = Folder::new();
+    folder.write("runs/a.timeline.json.log", log(true));
+    folder.write("runs/b.timeline.json.log", log(false) + r#"{"sample":{"time_ns":20,"li"#);
+    folder.write("runs/notes.log", "what the program printed\n");
+    folder.write("runs/old.timeline.json", "precious");
+    let alone = folder.write("c.log", log(false));
+    let runs = folder.path("runs");
+    let answer = viewer(&["recover", runs.to_str().unwrap(), &alone]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
+    assert_eq!(answer.out.lines().last(), Some("recovered 3 logs"));
+    for name in ["runs/a.timeline.json", "runs/b.timeline.json", "c.timeline.json"] {
+        assert_eq!(alloc_timeline::load(folder.path(name)).unwrap().peak.live_bytes, 128, "{name}");
+    }
+    assert_eq!(folder.text("runs/old.timeline.json"), "precious");
+}
+
+#[test]
+fn what_cannot_be_recovered_is_named_and_the_others_are_written() {
+    let folder = Folder::new();
+    let good = folder.write("runs/a.timeline.json.log", log(true));
+    folder.write("runs/empty.timeline.json.log", "");
+    folder.write("runs/there.timeline.json.log", log(true));
+    folder.write("runs/there.timeline.json", "precious");
+    let runs = folder.path("runs");
+    let runs = runs.to_str().unwrap();
+    let nothing = folder.path("nothing");
+    std::fs::create_dir(&nothing).unwrap();
+    let answer = viewer(&["recover", runs, "no-such.log", nothing.to_str().unwrap()]);
+    assert_eq!(answer.code, 2);
+    assert!(folder.path("runs/a.timeline.json").is_file() && folder.text("runs/there.timeline.json") == "precious");
+    let last = folder.neutral(answer.out.lines().last().unwrap());
+    assert_eq!(
+        last,
+        "recovered 1 log; could not recover DIR/runs/empty.timeline.json.log, \
+         DIR/runs/there.timeline.json.log, no-such.log, DIR/nothing"
+    );
+    for said in ["the log is empty", "is there already", "no-such.log: cannot be read", "there is no recorder's log"] {
+        assert!(answer.err.contains(said), "{said}: {}", answer.err);
+    }
+    assert!(answer.err.lines().all(|line| line.starts_with("viewer: ")), "{}", answer.err);
+    let answer = viewer(&["recover", &good, &good, "-o", "x"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains("-o is the name of one timeline"), "{}", answer.err);
+    assert_eq!(viewer(&["recover", nothing.to_str().unwrap()]).code, 2);
+}
+
+/// The sample of 10 ns has a resident set; what is live at exit, and what the tracker cost, nobody wrote down.
+#[test]
+fn a_recovered_timeline_says_what_is_not_known() {
+    let folder = Folder::new();
+    let path = folder.write("x.log", log(false));
+    assert_eq!(viewer(&["recover", &path]).code, 0);
+    let file = folder.path("x.timeline.json");
+    let file = file.to_str().unwrap();
+    let summary: Value = serde_json::from_str(&viewer(&["summary", file, "--json"]).out).unwrap();
+    assert_eq!(summary["rss"], json!({ "peak_bytes": 4096, "at_peak_bytes": 4096 }));
+    for unknown in ["/totals/live_at_exit_bytes", "/alive_at_exit", "/tracker/overhead_bytes", "/tracker/foreign_frees"]
+    {
+        assert_eq!(summary.pointer(unknown), Some(&Value::Null), "{unknown}");
+    }
+    let text = viewer(&["summary", file]).out;
+    let not_known = "not known: the recording did not reach its end";
+    for name in ["tracker's own", "alive at exit"] {
+        assert!(text.contains(&format!("  {name:<18} {not_known}\n")), "{text}");
+    }
+    assert!(text.contains("RSS, highest                  4,096 bytes"), "{text}");
+    assert!(viewer(&["leaks", file]).out.contains(&format!("Live at exit: {not_known}\n")));
+    let leaks: Value = serde_json::from_str(&viewer(&["leaks", file, "--json"]).out).unwrap();
+    assert_eq!(leaks, json!({ "live_bytes": null, "requested_bytes": null, "owners": null }));
+    let page = folder.path("page.html");
+    assert_eq!(viewer(&["report", file, "-o", page.to_str().unwrap()]).code, 0);
+    assert!(folder.text("page.html").contains(&format!("What was live at exit is {not_known}.")));
+    for command in
+        [&["owners"][..], &["growth"], &["unread"], &["stacks"], &["power"], &["reconcile"], &["compare", file]]
+    {
+        assert_eq!(viewer(&[command, &[file]].concat()).code, 0, "{command:?}");
+    }
 }

@@ -82,7 +82,7 @@ fn what_is_unavailable_is_null_in_json_and_said_in_text() {
 fn losses_are_told() {
     let folder = Folder::new();
     let mut timeline = nets::stem();
-    timeline.tracker.dropped_events = 1234;
+    timeline.tracker.dropped_events = Some(1234);
     timeline.tracker.losses.push("the disk was full for 2 s".into());
     let file = folder.store("x.timeline.json", &timeline);
     let text = viewer(&["summary", &file]).out;

@@ -1,6 +1,9 @@
 //! Self times and the parts of steps: `viewer times`, `viewer steps`, the columns beside bytes, and the picture of both.
 mod common;
 
+use std::path::Path;
+
+use alloc_timeline::Timeline;
 use common::times::with_step_times;
 use common::{Folder, nets, viewer};
 use serde_json::Value;
@@ -67,21 +70,98 @@ fn without_times_it_says_how_to_get_them() {
     assert!(json(&["summary", &plain, "--json"]).get("self_times").is_none());
 }
 
-#[test]
-fn every_table_of_bytes_has_times_beside_them() {
-    let folder = Folder::new();
-    let file = folder.store("resnet.timeline.json", &with_step_times(nets::resnet18(), 3));
-    for command in [&["summary"][..], &["owners"]] {
-        let args: Vec<&str> = command.iter().copied().chain([file.as_str()]).collect();
-        let text = answer(&args);
-        let has = text.contains("self ms") && text.contains("self ms: time in the scopes of a name themselves");
-        // A run without an analysis has no figures of owners.
-        assert!(has || command == ["owners"] && text.contains("Not recorded"), "{command:?}\n{text}");
+/// The commands that have tables with layers.
+const WITH_LAYERS: [&[&str]; 9] = [
+    &[],
+    &["summary"],
+    &["owners"],
+    &["growth"],
+    &["leaks"],
+    &["unread"],
+    &["stacks", "--of", "peak"],
+    &["stacks", "--of", "allocated"],
+    &["stacks", "--of", "growth"],
+];
+
+/// A file of the writer's golden ones: every field holds something.
+fn full() -> Timeline {
+    let path = "../alloc-tracker/timeline/tests/golden/v1-step-times.timeline.json";
+    alloc_timeline::load(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a golden file")
+}
+
+/// The heads of all tables in a text: the lines between the empty line or the title before each table and its rule, as one.
+fn heads(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_rule = |line: &str| line.starts_with('\u{2500}');
+    let mut heads = Vec::new();
+    let mut inside = false;
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_rule(line)) {
+        if !inside {
+            // A head has at most four lines; its first begins at the margin.
+            let first = (index.saturating_sub(4)..index).rev().find(|&line| !lines[line].starts_with(' '));
+            heads.push(lines[first.unwrap_or(index)..index].join(" "));
+        }
+        inside = !inside;
+        assert!(!line.is_empty());
     }
+    heads
+}
+
+#[test]
+fn every_table_with_layers_has_times_and_energy_beside_its_bytes() {
+    let folder = Folder::new();
+    let (timed, plain) = (full(), Timeline { step_times: Vec::new(), utilisation: None, energy: None, ..full() });
+    let file = folder.store("full.timeline.json", &timed);
+    let plain = folder.store("plain.timeline.json", &plain);
+    let out = folder.path("pictures");
+    for command in WITH_LAYERS {
+        let draw = ["--out", out.to_str().expect("UTF-8")];
+        let args = |file| [command, &[file], if command.is_empty() { &draw[..] } else { &[] }].concat();
+        let (with, without) = (answer(&args(&file)), answer(&args(&plain)));
+        let is_of_layers = |head: &&String| {
+            ["layer", "owner", "made by", "made in", "scope"]
+                .iter()
+                .any(|name| head.split("  ").any(|cell| cell.trim() == *name))
+        };
+        let tables = heads(&with);
+        assert!(tables.iter().any(|head| is_of_layers(&head)), "{command:?}\n{with}");
+        for head in tables.iter().filter(is_of_layers) {
+            let has = |words: &str| words.split(' ').all(|word| head.contains(word));
+            let times = has("forward backward ms") || has("self ms") || has("time cores used");
+            assert!(times, "{command:?}: {head}\n{with}");
+        }
+        let says = ["self ms", "forward ms"].map(|words| without.contains(words));
+        assert_eq!(says, [false; 2], "{command:?}\n{without}");
+    }
+    for command in WITH_LAYERS.iter().filter(|command| !matches!(command, [] | ["summary"])) {
+        let costs = json(&[command, &[file.as_str(), "--json"][..]].concat())["layer_costs"].clone();
+        assert!(costs["basis"]["steps"].as_u64() > Some(0), "{command:?}: {costs}");
+        let layers = costs["by_layer"].as_object().expect("layers").values();
+        let sum: u64 = layers.map(|cost| cost["self_ns"].as_u64().expect("a number")).sum();
+        assert_eq!(json(&["times", &file, "--json"])["self_ns"], sum, "{command:?}");
+        assert!(costs["by_layer"]["layer1.0.conv1"]["energy_uj"].is_object(), "{costs}");
+        let without = json(&[command, &[plain.as_str(), "--json"][..]].concat());
+        assert!(without.get("layer_costs").is_none(), "{command:?}");
+    }
+}
+
+#[test]
+fn the_tables_of_the_page_have_them_too() {
+    let folder = Folder::new();
+    let file = folder.store("full.timeline.json", &full());
     let html = folder.path("page.html");
     answer(&["report", &file, "--output", html.to_str().expect("UTF-8")]);
     let page = folder.text("page.html");
-    assert!(page.contains("Who costs memory, who costs time") && page.contains("self ms"));
+    assert!(page.contains("Who costs memory, who costs time"));
+    let heads = page.split("<thead>").skip(1).filter_map(|rest| rest.split_once("</thead>")).map(|(head, _)| head);
+    let of_layers = heads.filter(|head| {
+        ["layer", "owner", "made by", "made in", "scope"].iter().any(|name| head.contains(&format!(">{name}</th>")))
+    });
+    let of_layers: Vec<&str> = of_layers.collect();
+    assert!(of_layers.len() > 8, "{of_layers:?}");
+    for head in of_layers {
+        assert!([">self ms<", ">forward ms<", ">cores used<"].iter().any(|words| head.contains(words)), "{head}");
+    }
 }
 
 #[test]

@@ -28,11 +28,11 @@ pub fn peak_ns(replayed: &[Record]) -> Option<u64> {
 pub fn tracker_cost(losses: &[String]) -> TrackerCost {
     let overhead = probe::cost::overhead_now();
     TrackerCost {
-        overhead_bytes: overhead.values().sum(),
+        overhead_bytes: Some(overhead.values().sum()),
         overhead,
-        dropped_events: totals::DROPPED_EVENTS.load(Ordering::Relaxed),
-        foreign_frees: totals::FOREIGN_FREES.load(Ordering::Relaxed),
-        overflowed_scopes: scope::overflowed() + scopes::too_deep(),
+        dropped_events: Some(totals::DROPPED_EVENTS.load(Ordering::Relaxed)),
+        foreign_frees: Some(totals::FOREIGN_FREES.load(Ordering::Relaxed)),
+        overflowed_scopes: Some(scope::overflowed() + scopes::too_deep()),
         losses: losses.to_vec(),
         probes_ns: probe::spent::by_probe(),
     }

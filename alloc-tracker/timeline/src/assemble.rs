@@ -13,6 +13,7 @@ use crate::file::{
 };
 use crate::joined_steps::JoinedSteps;
 use crate::record::Record;
+use crate::resident::resident_set;
 use crate::samples::Samples;
 use crate::scope::Scope;
 use crate::stacks::Stacks;
@@ -48,12 +49,12 @@ pub struct Assembler {
     peak_requested: Option<PeakRequested>,
     high_waters: Vec<HighWater>,
     totals: Totals,
-    at_exit: Snapshot,
+    at_exit: Option<Snapshot>,
     book: Option<Book>,
     mark_books: Vec<MarkBook>,
     near_limits: VecDeque<NearLimit>,
     lanes: Vec<OutsideFigure>,
-    tracker: TrackerCost,
+    tracker: Option<TrackerCost>,
     analysis: Option<Analysis>,
     unread: Option<Unread>,
     device_predictions: Vec<DevicePrediction>,
@@ -125,9 +126,9 @@ impl Assembler {
             }
             Record::HighWaters(high_waters) => self.high_waters = high_waters,
             Record::Totals(totals) => self.totals = totals,
-            Record::AtExit(snapshot) => self.at_exit = snapshot,
+            Record::AtExit(snapshot) => self.at_exit = Some(snapshot),
             Record::OutsideFigures(lanes) => self.lanes = lanes,
-            Record::Tracker(tracker) => self.tracker = tracker,
+            Record::Tracker(tracker) => self.tracker = Some(tracker),
             Record::Analysis(analysis) => {
                 self.reach(analysis.time_ns);
                 self.analysis = Some(*analysis);
@@ -147,13 +148,19 @@ impl Assembler {
     }
 
     /// The timeline of all records so far. Without a [`Record::End`] its ending is [`Ending::Recovered`].
+    /// What only the end of a recording tells is not known then; the resident set is that of the samples.
     pub fn timeline(self) -> Timeline {
+        let series = self.samples.series(&self.scopes, self.interval_ns);
+        let mut lanes = self.lanes;
+        if self.ending.is_none() && lanes.is_empty() {
+            lanes.extend(resident_set(&series, self.peak.time_ns));
+        }
         Timeline {
             format: FORMAT_NAME.to_owned(),
             format_version: FORMAT_VERSION,
             ending: self.ending.unwrap_or(Ending::Recovered),
             duration_ns: self.duration_ns,
-            series: self.samples.series(&self.scopes, self.interval_ns),
+            series,
             run: self.run,
             machine: self.machine,
             allocator: self.allocator,
@@ -166,12 +173,12 @@ impl Assembler {
             peak_requested: self.peak_requested,
             high_waters: self.high_waters,
             totals: self.totals,
-            at_exit: AtExit { snapshot: self.at_exit },
+            at_exit: self.at_exit.map(|snapshot| AtExit { snapshot }),
             book: self.book,
             mark_books: self.mark_books,
             near_limits: self.near_limits.into(),
-            lanes: self.lanes,
-            tracker: self.tracker,
+            lanes,
+            tracker: self.tracker.unwrap_or_default(),
             analysis: self.analysis,
             device_predictions: self.device_predictions,
             devices: self.devices,
@@ -203,9 +210,11 @@ impl Assembler {
         records.extend(self.near_limits.iter().cloned().map(Record::NearLimit));
         records.push(Record::HighWaters(self.high_waters.clone()));
         records.push(Record::Totals(self.totals.clone()));
-        records.push(Record::AtExit(self.at_exit.clone()));
-        records.push(Record::OutsideFigures(self.lanes.clone()));
-        records.push(Record::Tracker(self.tracker.clone()));
+        records.extend(self.at_exit.iter().cloned().map(Record::AtExit));
+        if !self.lanes.is_empty() {
+            records.push(Record::OutsideFigures(self.lanes.clone()));
+        }
+        records.extend(self.tracker.iter().cloned().map(Record::Tracker));
         records.extend(self.analysis.iter().cloned().map(|analysis| Record::Analysis(Box::new(analysis))));
         records.extend(self.unread.iter().cloned().map(|unread| Record::Unread(Box::new(unread))));
         if !self.device_predictions.is_empty() {
@@ -281,5 +290,22 @@ mod tests {
         let timeline = assembler.timeline();
         assert_eq!(timeline.ending, Ending::Recovered);
         assert_eq!(timeline.duration_ns, 5);
+    }
+
+    /// A log that is written anew while the program runs must not say what only the end tells.
+    #[test]
+    fn what_only_an_end_tells_is_not_known_without_one() {
+        let mut assembler = Assembler::new();
+        for (time_ns, rss) in [(5, 70), (6, 90)] {
+            let probes = vec![("rss".into(), Some(rss))];
+            assembler.apply(Record::Sample(Sample { time_ns, probes, ..Sample::default() }));
+        }
+        let mut again = Assembler::new();
+        assembler.records().into_iter().for_each(|record| again.apply(record));
+        for timeline in [assembler.timeline(), again.timeline()] {
+            assert_eq!((&timeline.at_exit, &timeline.tracker), (&None, &TrackerCost::default()));
+            assert_eq!(timeline.tracker.overhead_bytes, None);
+            assert_eq!((timeline.lanes.len(), timeline.lanes[0].peak_bytes), (1, Some(90)));
+        }
     }
 }

@@ -10,10 +10,10 @@ use crate::unread::Unread;
 /// The first contradiction among the numbers of a timeline, in words; `None` when there is none.
 pub fn contradiction(timeline: &Timeline) -> Option<String> {
     let scopes = timeline.scopes.len();
-    let exit = &timeline.at_exit.snapshot;
+    let exit = timeline.at_exit.iter().map(|exit| ("at_exit", &exit.snapshot));
     let marks = timeline.marks.iter().filter_map(|mark| Some((mark.name.as_str(), mark.snapshot.as_ref()?)));
     let devices = timeline.devices.iter().filter_map(|device| Some((device.device.as_str(), device.peak.as_ref()?)));
-    let mut tables = [("peak", &timeline.peak), ("at_exit", exit)].into_iter().chain(marks).chain(devices);
+    let mut tables = [("peak", &timeline.peak)].into_iter().chain(exit).chain(marks).chain(devices);
     let marks = timeline.mark_books.iter().map(|mark| (mark.name.as_str(), &mark.book));
     let mut books = timeline.book.iter().map(|book| ("book", book)).chain(marks);
     in_series(&timeline.series)

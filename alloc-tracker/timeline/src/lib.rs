@@ -52,6 +52,7 @@ mod record;
 
 mod joined_steps;
 mod load;
+mod resident;
 mod samples;
 mod store;
 

@@ -8,10 +8,10 @@ use alloc_timeline::Timeline;
 /// What was written of `full::records()`: by the first recorders, since there is an analysis, since there is a peak of the
 /// requested bytes, and requested bytes of steps and own peaks, since there are stacks, since books have parts, since it
 /// is known what nobody reads again, since limits are watched, since there are processors and energy, since a
-/// device's memory is modelled, since it is measured, since the probes' own processor time is measured, and since times are
-/// kept step by step. None is a version of its own, because a reader that does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
+/// device's memory is modelled, since it is measured, since the probes' own processor time is measured, since times are
+/// kept step by step, and since a recovered file does not say what only an end tells. None is a version of its own, because a reader that does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format
 /// changed, and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 12] {
+fn shipped() -> [(&'static str, Timeline); 13] {
     [
         ("v1.timeline.json", full::versions::first_timeline()),
         ("v1-analysis.timeline.json", full::versions::second_timeline()),
@@ -25,6 +25,7 @@ fn shipped() -> [(&'static str, Timeline); 12] {
         ("v1-devices.timeline.json", full::versions::tenth_timeline()),
         ("v1-probes.timeline.json", full::versions::eleventh_timeline()),
         ("v1-step-times.timeline.json", full::timeline()),
+        ("v1-recovered.timeline.json", full::recovered()),
     ]
 }
 

@@ -8,7 +8,7 @@ fn semantics() {
     let (_, timeline) = all_modes(env!("CARGO_BIN_EXE_victim-c-semantics"), &[]);
     came_to_nothing(&timeline, "checks");
     came_to_nothing(&timeline, "failing");
-    assert_eq!(timeline.tracker.foreign_frees, 0);
+    assert_eq!(timeline.tracker.foreign_frees, Some(0));
     // A realloc that failed leaves the block counted: its requested bytes are there, once.
     for size in [5, 1_000, 50_000, 20 << 20] {
         let (requested, usable, blocks) = held(&timeline, tables(&timeline, &format!("failed {size}"))[0], "failing");
@@ -21,7 +21,7 @@ fn semantics() {
 fn errno() {
     let path = env!("CARGO_BIN_EXE_victim-c-errno");
     let (_, timeline) = all_modes(path, &[]);
-    assert_eq!(timeline.tracker.foreign_frees, 0);
+    assert_eq!(timeline.tracker.foreign_frees, Some(0));
     // Every freed page goes back at once.
     let eager = [("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")];
     MODES.iter().for_each(|&mode| drop(run(path, mode, &[], &eager).passed()));

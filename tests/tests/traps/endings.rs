@@ -32,7 +32,7 @@ fn wrote(ended: &[Ended], ending: Ending, requested: u64) {
         let timeline = ended.timeline();
         consistent(&timeline);
         assert_eq!(timeline.ending, ending, "{}", ended.what);
-        let left = held(&timeline, &timeline.at_exit.snapshot, "held").0;
+        let left = held(&timeline, &timeline.at_exit.as_ref().expect("an end").snapshot, "held").0;
         assert!(left >= requested && left < requested + 1_000, "{}: {left}", ended.what);
         assert!(!ended.log().exists(), "{}", ended.what);
     }

@@ -11,7 +11,7 @@ const FORK: &str = env!("CARGO_BIN_EXE_victim-trap-fork");
 fn forks(trick: &str) -> (Ended, Timeline) {
     let (ended, timeline) = all_modes(FORK, &[trick]);
     came_to_nothing(&timeline, "workers");
-    assert_eq!(timeline.tracker.foreign_frees, 0);
+    assert_eq!(timeline.tracker.foreign_frees, Some(0));
     (ended, timeline)
 }
 
@@ -51,7 +51,10 @@ fn children_that_record_themselves() {
     assert_eq!(children.len(), 5);
     for child in children {
         consistent(child);
-        assert_eq!(held(child, &child.at_exit.snapshot, "child"), (55_000, 5_120 + 53_248, 2));
+        assert_eq!(
+            held(child, &child.at_exit.as_ref().expect("an end").snapshot, "child"),
+            (55_000, 5_120 + 53_248, 2)
+        );
         assert!(child.peak.live_bytes < parent.peak.live_bytes + (64 << 20), "{}", child.peak.live_bytes);
     }
 }
@@ -60,7 +63,7 @@ fn children_that_record_themselves() {
 #[test]
 fn children_know_what_they_inherited() {
     for child in &recorded().1 {
-        let exit = &child.at_exit.snapshot;
+        let exit = &child.at_exit.as_ref().expect("an end").snapshot;
         assert_eq!(held(child, exit, "inherited"), (100_000 + (1 << 20), 102_400 + (1 << 20), 101));
     }
 }

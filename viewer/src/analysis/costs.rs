@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use alloc_timeline::{Dimension, NONE, Timeline};
 
 use crate::analysis::self_time::{NameTime, NoTimes, TimeBasis, self_times};
-use crate::model::{ScopeNames, operation_of, scope_of};
+use crate::model::{Pass, ScopeNames, operation_of, pass_of};
 
 /// What one name costs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,9 +87,7 @@ fn joined(timeline: &Timeline, name: impl Fn(&ScopeNames) -> String, times: Vec<
 fn forward_order(timeline: &Timeline) -> BTreeMap<String, usize> {
     let mut order = BTreeMap::new();
     for (number, scope) in timeline.scopes.iter().enumerate() {
-        if matches!(scope_of(&timeline.scopes, number as u32).phase.as_str(), "forward" | "infer")
-            && !scope.layer.is_empty()
-        {
+        if pass_of(&scope.phase) == Some(Pass::Forward) && !scope.layer.is_empty() {
             order.entry(scope.layer.clone()).or_insert(number);
         }
     }

@@ -27,14 +27,13 @@ pub struct Leak {
 }
 
 /// The owners of everything that was live at exit: first those that grew, then the others, the biggest first in each
-/// group. Their bytes sum to the live bytes.
+/// group. Their bytes sum to the live bytes. Empty where the recording did not reach its end.
 pub fn leaks(timeline: &Timeline) -> Vec<Leak> {
     let growth = step_growth(timeline).map(|growth| growth.owners).unwrap_or_default();
     let trends: BTreeMap<(&ScopeNames, Category), Trend> =
         growth.iter().map(|owner| ((&owner.scope, owner.category), owner.trend)).collect();
-    let rows = &timeline.at_exit.snapshot.rows;
+    let rows = timeline.at_exit.iter().flat_map(|at_exit| &at_exit.snapshot.rows);
     let mut leaks: Vec<Leak> = rows
-        .iter()
         .map(|row| {
             let scope = ScopeNames::new(&timeline.scopes, row.scope);
             let trend = trends.get(&(&scope, row.category)).copied();

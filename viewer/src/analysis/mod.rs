@@ -30,6 +30,7 @@ mod growth;
 mod stacks;
 mod step_parts;
 mod summary;
+mod time_and_energy;
 mod time_comparison;
 
 mod leaks;
@@ -56,6 +57,7 @@ pub use splits::Splits;
 pub use stacks::{Measure, StackSite, growing_sites, measured_bytes, sites};
 pub use step_parts::{PartFigures, StepPart, StepParts, step_parts};
 pub use summary::{AliveAtExit, Peak, ReconcileLine, Rss, Summary, TotalCounts, TrackerFigures, summarise};
+pub use time_and_energy::{LayerCosts, ScopeCosts, TimeAndEnergy, is_recorded_as, layer_costs};
 pub use time_comparison::{TimeComparison, compare_times};
 pub use trend::{FEWEST_STEPS, Trend, trend};
 pub use unread::{Release, UnreadFigures, UnreadStorages, releases, unread, unread_figures};

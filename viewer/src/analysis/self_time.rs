@@ -7,7 +7,7 @@ use alloc_timeline::{Dimension, StepTimes, Timeline};
 use serde::Serialize;
 
 use crate::analysis::usage::no_power;
-use crate::model::{ScopeNames, operation_of};
+use crate::model::{Pass, ScopeNames, operation_of, pass_of};
 
 /// How many of the first steps are left out unless somebody says otherwise: they warm up.
 const USUAL_SKIP: u64 = 3;
@@ -172,12 +172,14 @@ impl TimeBasis {
 impl SelfTimes {
     /// All self time.
     pub fn whole_ns(&self) -> u64 {
-        self.sum(|_| true)
+        self.sum(|_| true).self_ns
     }
 
-    /// The self time of the scopes that `is_meant`.
-    pub fn sum(&self, is_meant: impl Fn(&ScopeNames) -> bool) -> u64 {
-        self.rows.iter().filter(|row| is_meant(&row.names)).map(|row| row.self_ns).fold(0, u64::saturating_add)
+    /// The self time of the scopes that `is_meant`, under no name.
+    pub fn sum(&self, is_meant: impl Fn(&ScopeNames) -> bool) -> NameTime {
+        let mut sum = NameTime::default();
+        self.rows.iter().filter(|row| is_meant(&row.names)).for_each(|row| sum.add(row));
+        sum
     }
 
     /// All of them, for scripts.
@@ -195,7 +197,7 @@ impl SelfTimes {
     /// The self time of one name; `None` for a category, which has none.
     pub fn of(&self, dimension: Dimension, name: &str) -> Option<u64> {
         let of = name_in(dimension)?;
-        Some(self.sum(|names| of(names) == name))
+        Some(self.sum(|names| of(names) == name).self_ns)
     }
 
     /// The self time of each name, the longest first; nothing for categories.
@@ -224,10 +226,10 @@ impl SelfTimes {
 impl NameTime {
     fn add(&mut self, row: &ScopeSelf) {
         self.self_ns = self.self_ns.saturating_add(row.self_ns);
-        match row.names.phase.as_str() {
-            "forward" | "infer" => self.forward_ns = self.forward_ns.saturating_add(row.self_ns),
-            "backward" => self.backward_ns = self.backward_ns.saturating_add(row.self_ns),
-            _ => {}
+        match pass_of(&row.names.phase) {
+            Some(Pass::Forward) => self.forward_ns = self.forward_ns.saturating_add(row.self_ns),
+            Some(Pass::Backward) => self.backward_ns = self.backward_ns.saturating_add(row.self_ns),
+            None => {}
         }
         self.calls = row.calls.map(|calls| calls.saturating_add(self.calls.unwrap_or(0))).or(self.calls);
     }
@@ -275,6 +277,18 @@ mod tests {
         }
         assert_eq!(self_times(&timeline, Some(0)).expect("times").basis.steps, 5);
         assert_eq!(self_times(&timeline, Some(5)), Err(NoTimes::AllSkipped { steps: 5, skip: 5 }));
+    }
+
+    /// In a step with several passes, the phase of each begins with the pass's name.
+    #[test]
+    fn several_passes_are_forward_and_backward_too() {
+        let mut timeline = with_step_times(tiny(), 5);
+        for scope in timeline.scopes.iter_mut().filter(|scope| !scope.phase.is_empty()) {
+            scope.phase = format!("generator/{}", scope.phase);
+        }
+        let times = self_times(&timeline, None).expect("times");
+        let conv1 = &times.by(Dimension::Layer)[0];
+        assert_eq!((conv1.forward_ns, conv1.backward_ns, conv1.other_ns()), (1_200_000, 600_000, 0));
     }
 
     #[test]

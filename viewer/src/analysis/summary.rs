@@ -62,8 +62,8 @@ pub struct Summary {
     pub high_waters: Vec<HighWater>,
     /// The steps with their own peaks.
     pub steps: Vec<Step>,
-    /// What was live when the session ended.
-    pub alive_at_exit: AliveAtExit,
+    /// What was live when the session ended; null where the recording did not reach its end.
+    pub alive_at_exit: Option<AliveAtExit>,
     /// The facts that the program recorded about itself, and the allocator's name.
     pub run: BTreeMap<String, Value>,
 }
@@ -97,8 +97,8 @@ pub struct TotalCounts {
     pub reallocations: u64,
     /// Usable bytes of all blocks ever allocated.
     pub allocated_bytes: u64,
-    /// Usable bytes that were live when the session ended.
-    pub live_at_exit_bytes: u64,
+    /// Usable bytes that were live when the session ended; null where the recording did not reach its end.
+    pub live_at_exit_bytes: Option<u64>,
 }
 
 /// The resident set.
@@ -119,19 +119,19 @@ pub struct ReconcileLine {
     pub bytes: i64,
 }
 
-/// What the tracker cost, and what it could not record.
+/// What the tracker cost, and what it could not record. Numbers are null where the recording did not reach its end.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrackerFigures {
     /// Resident bytes of the tracker's own data.
-    pub overhead_bytes: u64,
+    pub overhead_bytes: Option<u64>,
     /// The same bytes by part of the tracker.
     pub overhead: BTreeMap<String, u64>,
     /// Events that were counted, but whose order is lost.
-    pub dropped_events: u64,
+    pub dropped_events: Option<u64>,
     /// Frees of blocks whose allocation the tracker had not seen.
-    pub foreign_frees: u64,
+    pub foreign_frees: Option<u64>,
     /// Scopes that did not fit the table.
-    pub overflowed_scopes: u64,
+    pub overflowed_scopes: Option<u64>,
     /// What went wrong while recording.
     pub losses: Vec<String>,
 }
@@ -150,7 +150,7 @@ pub fn summarise(run: &Run) -> Summary {
     let timeline = &run.timeline;
     let scopes = run.scopes();
     let peak = &timeline.peak;
-    let at_exit = &timeline.at_exit.snapshot;
+    let at_exit = timeline.at_exit.as_ref().map(|at_exit| &at_exit.snapshot);
     let mut facts = timeline.run.clone();
     facts.entry("allocator".to_owned()).or_insert_with(|| Value::String(timeline.allocator.backend.clone()));
     let mut high_waters = timeline.high_waters.clone();
@@ -174,7 +174,7 @@ pub fn summarise(run: &Run) -> Summary {
             frees: timeline.totals.frees,
             reallocations: timeline.totals.reallocations,
             allocated_bytes: timeline.totals.allocated_bytes,
-            live_at_exit_bytes: at_exit.live_bytes,
+            live_at_exit_bytes: at_exit.map(|at_exit| at_exit.live_bytes),
         },
         rss: Rss {
             peak_bytes: rss.and_then(|lane| lane.peak_bytes),
@@ -204,10 +204,10 @@ pub fn summarise(run: &Run) -> Summary {
         },
         high_waters,
         steps: timeline.steps.clone(),
-        alive_at_exit: AliveAtExit {
+        alive_at_exit: at_exit.map(|at_exit| AliveAtExit {
             by_category: at_exit.by(scopes, Dimension::Category),
             owners: owners(at_exit, scopes).into_iter().take(ALIVE_LISTED).collect(),
-        },
+        }),
         run: facts,
     }
 }
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(summary.peak.unattributed_bytes, 128);
         assert_eq!(summary.peak.splits.by_category["activation"], 10_240);
         assert_eq!(summary.peak.splits.by_layer["conv1"], 4096 + 8192 + 1024);
-        assert_eq!(summary.totals.live_at_exit_bytes, 4608);
+        assert_eq!(summary.totals.live_at_exit_bytes, Some(4608));
         assert_eq!(summary.rss.peak_bytes, Some(20_096));
         assert_eq!(summary.reconcile.last().map(|line| line.name.as_str()), Some("unexplained"));
         assert_eq!(summary.reconcile.iter().map(|line| line.bytes).sum::<i64>(), 20_096);

@@ -56,7 +56,7 @@ pub(super) enum Command {
     DeviceSnapshot(SnapshotArgs),
     /// Write a timeline in the format of another tool
     Export(ExportArgs),
-    /// Make a timeline from the log of a process that did not finish
+    /// Make timelines from the logs of processes that did not finish
     Recover(RecoverArgs),
 }
 
@@ -294,9 +294,10 @@ pub(super) struct SnapshotArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RecoverArgs {
-    /// A recorder's log
-    pub(super) log: PathBuf,
-    /// The timeline to write; without it NAME.timeline.json beside the log, if that is not there yet
+    /// Recorders' logs, and folders: all logs in a folder
+    #[arg(value_name = "LOG|FOLDER", required = true)]
+    pub(super) logs: Vec<PathBuf>,
+    /// The timeline to write, for one log; without it NAME.timeline.json beside each log, if that is not there yet
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
 }

@@ -1,8 +1,8 @@
 //! The commands that answer one question about one timeline, as text or as JSON. The names of the JSON fields never change.
-use alloc_timeline::Dimension;
+use alloc_timeline::{Dimension, Timeline};
 use anyhow::Result;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::analysis::{self, Summary};
 use crate::cli::args::{FileArgs, StacksArgs, TableArgs};
@@ -36,12 +36,13 @@ pub(super) fn owners(args: &TableArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
     let recorded = run.timeline.analysis.as_ref();
     let json = || {
-        json!({
+        let answer = json!({
             "coverage": recorded.map(|recorded| recorded.coverage),
             "figures": recorded.map(analysis::figures_with_transient),
             "made": recorded.map(analysis::fates_by_place),
             "flows": recorded.map(|recorded| &recorded.flows),
-        })
+        });
+        with_layer_costs(answer, &run.timeline)
     };
     answer(args.json, json, || view::owners_text(&run, args.top, output::terminal()))
 }
@@ -50,10 +51,11 @@ pub(super) fn owners(args: &TableArgs) -> Result<Outcome> {
 pub(super) fn growth(args: &TableArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
     let json = || {
-        json!({
+        let answer = json!({
             "growth": analysis::step_growth(&run.timeline),
             "stacks": analysis::growing_sites(&run.timeline),
-        })
+        });
+        with_layer_costs(answer, &run.timeline)
     };
     answer(args.json, json, || view::growth_text(&run, args.top, output::terminal()))
 }
@@ -61,13 +63,14 @@ pub(super) fn growth(args: &TableArgs) -> Result<Outcome> {
 /// `viewer leaks FILE [--top N] [--json]`.
 pub(super) fn leaks(args: &TableArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
-    let at_exit = &run.timeline.at_exit.snapshot;
+    let at_exit = run.timeline.at_exit.as_ref().map(|at_exit| &at_exit.snapshot);
     let json = || {
-        json!({
-            "live_bytes": at_exit.live_bytes,
-            "requested_bytes": at_exit.requested_bytes,
-            "owners": analysis::leaks(&run.timeline),
-        })
+        let answer = json!({
+            "live_bytes": at_exit.map(|at_exit| at_exit.live_bytes),
+            "requested_bytes": at_exit.map(|at_exit| at_exit.requested_bytes),
+            "owners": at_exit.map(|_| analysis::leaks(&run.timeline)),
+        });
+        with_layer_costs(answer, &run.timeline)
     };
     answer(args.json, json, || view::leaks_text(&run, args.top, output::terminal()))
 }
@@ -78,7 +81,7 @@ pub(super) fn unread(args: &TableArgs) -> Result<Outcome> {
     let recorded = run.timeline.unread.as_ref();
     let storages = analysis::unread(&run.timeline);
     let json = || {
-        json!({
+        let answer = json!({
             "live_bytes": recorded.map(|recorded| recorded.live_bytes),
             "read_later": recorded.map(|recorded| recorded.read_later),
             "workspace": recorded.map(|recorded| recorded.workspace),
@@ -88,7 +91,8 @@ pub(super) fn unread(args: &TableArgs) -> Result<Outcome> {
             "prompt_peak_ns": recorded.map(|recorded| recorded.prompt_peak_ns),
             "releases": analysis::releases(&storages),
             "storages": storages,
-        })
+        });
+        with_layer_costs(answer, &run.timeline)
     };
     answer(args.json, json, || view::unread_text(&run, args.top, output::terminal()))
 }
@@ -133,16 +137,26 @@ pub(super) fn stacks(args: &StacksArgs) -> Result<Outcome> {
     }
     let stacks = run.timeline.stacks.as_ref();
     let json = || {
-        json!({
+        let answer = json!({
             "mean_bytes": stacks.map(|stacks| stacks.mean_bytes),
             "seed": stacks.map(|stacks| stacks.seed),
             "complete": stacks.map(|stacks| stacks.complete),
             "samples": stacks.map(|stacks| stacks.samples),
             "sites": analysis::sites(&run.timeline, measure),
             "others": stacks.map(|stacks| stacks.others),
-        })
+        });
+        with_layer_costs(answer, &run.timeline)
     };
     answer(args.json, json, || view::stacks_text(&run, measure, args.top, output::terminal()))
+}
+
+/// The answer with what each layer costs in time and energy, so that scripts find it for each name of a layer. As it is where
+/// no times were measured.
+fn with_layer_costs(mut answer: Value, timeline: &Timeline) -> Value {
+    if let Some(costs) = analysis::layer_costs(timeline) {
+        answer["layer_costs"] = json!(costs);
+    }
+    answer
 }
 
 /// Only the form that was asked for is computed.

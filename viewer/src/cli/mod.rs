@@ -31,12 +31,13 @@ pub fn main() -> ExitCode {
     // clap prints its own errors and exits: with 2 after an error, with 0 after --help.
     let args = Args::parse();
     match run(args).and_then(|outcome| {
-        let (text, code) = match outcome {
-            Outcome::Fine(text) => (text, 0),
-            Outcome::Failed(text) => (text, 1),
+        let (text, ended) = match outcome {
+            Outcome::Fine(text) => (text, Ok(0)),
+            Outcome::Failed(text) => (text, Ok(1)),
+            Outcome::Incomplete { text, problems } => (text, Err(problems)),
         };
         output::print(&text)?;
-        Ok(code)
+        ended
     }) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

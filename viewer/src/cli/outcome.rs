@@ -6,4 +6,11 @@ pub(super) enum Outcome {
     Fine(String),
     /// The text to print. A check failed, and the exit code is 1.
     Failed(String),
+    /// The text to print of what could be done, and what could not. The exit code is 2.
+    Incomplete {
+        /// For standard output.
+        text: String,
+        /// For standard error.
+        problems: anyhow::Error,
+    },
 }

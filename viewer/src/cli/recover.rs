@@ -1,4 +1,4 @@
-//! `viewer recover LOG [-o OUT]`: a timeline from what a process wrote down before it was killed.
+//! `viewer recover LOG|FOLDER... [-o OUT]`: timelines from what processes wrote down before they were killed.
 //!
 //! What a log is and how it is read stands in [`alloc_timeline::log`].
 use std::fs::File;
@@ -6,23 +6,88 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use alloc_timeline::{log, store};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::cli::args::RecoverArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
+use crate::load::is_log;
 use crate::model::{exact, size, time};
 use crate::view::near_limit_text;
 
+/// How the name of a recorder's log ends.
+const LOG: &str = ".timeline.json.log";
+
 pub(super) fn run(args: &RecoverArgs) -> Result<Outcome> {
-    let out = match &args.output {
-        Some(out) => out.clone(),
-        None => default_output(&args.log)?,
+    if let [path] = args.logs.as_slice()
+        && !path.is_dir()
+    {
+        return recover(path, args.output.as_deref()).map(Outcome::Fine);
+    }
+    if args.output.is_some() {
+        bail!(
+            "-o is the name of one timeline: give one log, or leave it out and each timeline is written beside its log"
+        );
+    }
+    let (mut text, mut recovered, mut problems) = (String::new(), 0, Vec::new());
+    for path in &args.logs {
+        let logs = logs_of(path).unwrap_or_else(|problem| {
+            problems.push((path.clone(), problem));
+            Vec::new()
+        });
+        for log in logs {
+            match recover(&log, None) {
+                Ok(told) => {
+                    text.push_str(&told);
+                    recovered += 1;
+                }
+                Err(problem) => problems.push((log, problem)),
+            }
+        }
+    }
+    text.push_str(&format!("recovered {recovered} {}", if recovered == 1 { "log" } else { "logs" }));
+    if problems.is_empty() {
+        return Ok(Outcome::Fine(text + "\n"));
+    }
+    let names: Vec<String> = problems.iter().map(|(path, _)| path.display().to_string()).collect();
+    text.push_str(&format!("; could not recover {}\n", names.join(", ")));
+    let problems: Vec<String> = problems.iter().map(|(_, problem)| format!("{problem:#}")).collect();
+    Ok(Outcome::Incomplete { text, problems: anyhow!(problems.join("\nviewer: ")) })
+}
+
+/// The log itself, or all logs in a folder, sorted.
+fn logs_of(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let cannot = || format!("{}: the folder cannot be read; check its permissions", path.display());
+    let mut logs = Vec::new();
+    for entry in path.read_dir().with_context(cannot)? {
+        let file = entry.with_context(cannot)?.path();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if file.is_file() && (name.ends_with(LOG) || name.ends_with(".log") && is_log(&file)) {
+            logs.push(file);
+        }
+    }
+    if logs.is_empty() {
+        bail!(
+            "{}: there is no recorder's log in this folder (NAME{LOG}); give the folder of the timelines",
+            path.display()
+        );
+    }
+    logs.sort_unstable();
+    Ok(logs)
+}
+
+/// Writes the timeline of one log, and tells of it.
+fn recover(path: &Path, output: Option<&Path>) -> Result<String> {
+    let out = match output {
+        Some(out) => out.to_owned(),
+        None => default_output(path)?,
     };
-    output::refuse_inputs(&out, &[&args.log])?;
-    let file =
-        File::open(&args.log).with_context(|| format!("{}: cannot be read; check the path", args.log.display()))?;
-    let recovered = log::recover(BufReader::new(file), &args.log)?;
+    output::refuse_inputs(&out, &[path])?;
+    let file = File::open(path).with_context(|| format!("{}: cannot be read; check the path", path.display()))?;
+    let recovered = log::recover(BufReader::new(file), path)?;
     store(&recovered.timeline, &out)
         .with_context(|| format!("{}: cannot be written; choose another place with -o", out.display()))?;
     let peak = &recovered.timeline.peak;
@@ -43,7 +108,7 @@ pub(super) fn run(args: &RecoverArgs) -> Result<Outcome> {
         ));
     }
     text.push_str(&near_limit_text(&recovered.timeline));
-    Ok(Outcome::Fine(text))
+    Ok(text)
 }
 
 /// `NAME.timeline.json` beside the log; an existing file is kept.

@@ -133,7 +133,7 @@ pub(crate) fn tiny() -> Timeline {
             lane("gpu", None, None, "no NVIDIA driver on this machine"),
         ]),
         Record::Tracker(TrackerCost {
-            overhead_bytes: 300,
+            overhead_bytes: Some(300),
             overhead: [("shadow map".to_owned(), 200), ("ledger".to_owned(), 100)].into(),
             ..Default::default()
         }),

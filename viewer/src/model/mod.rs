@@ -17,6 +17,6 @@ pub use bytes::{Unit, change, exact, exact_change, share, size};
 pub use device_snapshot::{DeviceSnapshot, PoolId, SnapshotBlock, SnapshotSegment, SnapshotSettings, TraceEntry};
 pub use operation::operation_of;
 pub use run::{Run, name_of, text_of};
-pub use scope::{ScopeNames, scope_of};
+pub use scope::{Pass, ScopeNames, pass_of, scope_of};
 pub use short::shortened;
 pub use time::{date, parse_time, time};

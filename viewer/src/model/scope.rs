@@ -31,10 +31,36 @@ impl ScopeNames {
     }
 }
 
+/// Which way a phase goes through a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// From its input to its output, in training or in inference.
+    Forward,
+    /// Back from the loss.
+    Backward,
+}
+
+/// Which way `phase` goes through a network; `None` for all that does neither. Where a step has several passes, the last part
+/// of the name says what is done.
+pub fn pass_of(phase: &str) -> Option<Pass> {
+    match phase.rsplit('/').next() {
+        Some("forward" | "infer") => Some(Pass::Forward),
+        Some("backward") => Some(Pass::Backward),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc_timeline::NONE;
+
+    #[test]
+    fn the_last_part_of_a_phase_says_what_is_done() {
+        assert_eq!(["forward", "generator/forward", "infer"].map(pass_of), [Some(Pass::Forward); 3]);
+        assert_eq!(["backward", "discriminator/real/backward"].map(pass_of), [Some(Pass::Backward); 2]);
+        assert_eq!(["optimizer", "forward/loss", NONE, ""].map(pass_of), [None; 4]);
+    }
 
     #[test]
     fn missing_names_and_missing_scopes_are_none() {

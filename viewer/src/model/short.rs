@@ -4,7 +4,7 @@
 /// layer path.
 pub fn shortened(name: &str, most: usize) -> String {
     let count = name.chars().count();
-    if count <= most || most < 5 {
+    if count <= most || most < 3 {
         return name.to_owned();
     }
     let tail = (most - 1) * 3 / 5;
@@ -22,5 +22,6 @@ mod tests {
         assert_eq!(shortened("layer1.0.conv1", 20), "layer1.0.conv1");
         assert_eq!(shortened("encoder.layers.11.attention.out", 15), "encode\u{2026}tion.out");
         assert_eq!(shortened("encoder.layers.11.attention.out", 15).chars().count(), 15);
+        assert_eq!(shortened("conv1", 3), "c\u{2026}1");
     }
 }

@@ -3,8 +3,8 @@
 //! ```text
 //!  [activation]
 //!  aten::conv2d        [gradient] ...
-//!  conv1               ConvolutionBackward0
-//!  layer1.0 -> 0       conv1
+//!  layer1.0.conv1      ConvolutionBackward0
+//!  layer1.0            layer1.0.conv1
 //!  layer1              layer1
 //!  forward             backward
 //!  ------------------- all -----------------
@@ -16,7 +16,8 @@ use inferno::flamegraph::{Options, Palette, TextTruncateDirection, from_lines};
 
 use crate::analysis::Measure;
 use crate::model::{Run, exact, size, time};
-use crate::view::folded::{FlameOrder, folded_peak, folded_stacks, frame_name};
+use crate::view::flame_text::with_middles_left_out;
+use crate::view::folded::{FlameOrder, folded_peak_with_paths, folded_stacks, frame_name, paths};
 use crate::view::palette::{Rgb, colour};
 use crate::view::svg::Svg;
 
@@ -26,7 +27,7 @@ use crate::view::svg::Svg;
 /// When the library that draws flamegraphs refuses the folded lines.
 pub fn flamegraph(run: &Run, order: FlameOrder) -> Result<String> {
     let timeline = &run.timeline;
-    let lines = folded_peak(timeline, order);
+    let lines = folded_peak_with_paths(timeline, order);
     if lines.is_empty() {
         let mut svg = Svg::new(1200.0, 80.0, "Nothing was live at the peak", "");
         svg.text(20.0, 45.0, "font-size=\"14\" fill=\"#59636e\"", "Nothing was live at the peak of this run.");
@@ -64,13 +65,16 @@ fn draw(mut options: Options<'_>, lines: &[String], run: &Run) -> Result<String>
     options.name_type = "Owner:".to_owned();
     options.font_type = "sans-serif".to_owned();
     options.frame_height = 19;
+    // Programs without scripts show the picture in whatever font they have; this is that of a wide one.
+    options.font_width = 0.65;
     options.text_truncate_direction = TextTruncateDirection::Right;
     options.bgcolors = Some(BackgroundColor::Flat(Color { r: 255, g: 255, b: 255 }));
     options.deterministic = true;
     let mut svg = Vec::new();
     from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
         .with_context(|| format!("{}: the flamegraph cannot be drawn", run.path.display()))?;
-    String::from_utf8(svg).context("the flamegraph is not text")
+    let svg = String::from_utf8(svg).context("the flamegraph is not text")?;
+    Ok(with_middles_left_out(&svg))
 }
 
 /// The colours of the frames. Phases and categories have the same colours as in the timeline. Layers are sandy and operators
@@ -81,9 +85,9 @@ fn palette(timeline: &Timeline) -> PaletteMap {
         palette.insert(name, Color { r, g, b });
     };
     for scope in &timeline.scopes {
-        for part in scope.layer.split('.').map(frame_name) {
-            let shade = shade(&part);
-            set(part, Rgb(250 - shade / 2, 222 - shade, 176 - shade));
+        for path in paths(&scope.layer).map(frame_name) {
+            let shade = shade(&path);
+            set(path, Rgb(250 - shade / 2, 222 - shade, 176 - shade));
         }
         let op = frame_name(&scope.op);
         let shade = shade(&op);

@@ -1,7 +1,7 @@
 //! Folded lines, the input of flamegraphs: `frame;frame;frame bytes`, the outermost frame first.
 //!
 //! A missing name is the frame `(none)`. Several such frames in a row become one.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,22 +61,71 @@ impl FromStr for FlameOrder {
 /// The owners of the peak as folded lines, sorted. A layer path has one frame for each of its parts. The bytes sum to the
 /// live bytes of the peak.
 pub fn folded_peak(timeline: &Timeline, order: FlameOrder) -> Vec<String> {
-    let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
+    let parts = |layer: &str| layer.split('.').map(frame_name).collect();
+    folded(&stacks(timeline, order, parts), |_| true)
+}
+
+/// The same for a picture, in which a frame stands alone: the frame of a layer has the layer's whole path. A layer that holds
+/// nothing but one layer inside of it has no frame of its own.
+pub(super) fn folded_peak_with_paths(timeline: &Timeline, order: FlameOrder) -> Vec<String> {
+    let stacks = stacks(timeline, order, |layer| paths(layer).map(frame_name).collect());
+    let mut inside: BTreeMap<&[Frame], BTreeSet<&Frame>> = BTreeMap::new();
+    for stack in stacks.keys() {
+        for end in 1..stack.len() {
+            inside.entry(&stack[..end]).or_default().insert(&stack[end]);
+        }
+    }
+    let is_one_layer = |frames: &BTreeSet<&Frame>| frames.len() == 1 && frames.iter().all(|frame| frame.is_layer);
+    folded(&stacks, |stack| {
+        let is_layer = stack.last().is_some_and(|frame| frame.is_layer);
+        !(is_layer && inside.get(stack).is_some_and(is_one_layer))
+    })
+}
+
+/// The path of a layer, and before it those of the layers that it is inside of, the outermost first.
+pub(super) fn paths(layer: &str) -> impl Iterator<Item = &str> {
+    layer.match_indices('.').map(|(dot, _)| &layer[..dot]).chain([layer])
+}
+
+/// A frame on others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Frame {
+    name: String,
+    is_layer: bool,
+}
+
+/// The owners of the peak as stacks of frames, the outermost frame first, with their bytes; `layer_frames` are the frames of a
+/// layer's path.
+fn stacks(
+    timeline: &Timeline,
+    order: FlameOrder,
+    layer_frames: impl Fn(&str) -> Vec<String>,
+) -> BTreeMap<Vec<Frame>, u64> {
+    let mut stacks: BTreeMap<Vec<Frame>, u64> = BTreeMap::new();
     for row in timeline.peak.rows.iter().filter(|row| row.usable_bytes > 0) {
         let scope = scope_of(&timeline.scopes, row.scope);
-        let mut frames: Vec<String> = Vec::new();
+        let mut frames: Vec<Frame> = Vec::new();
         for dimension in order.dimensions() {
             let name = dimension.of(scope, row.category);
-            match dimension {
-                Dimension::Layer if name != NONE => frames.extend(name.split('.').map(frame_name)),
-                _ => frames.push(frame_name(name)),
-            }
+            let is_layer = dimension == Dimension::Layer && name != NONE;
+            let names = if is_layer { layer_frames(name) } else { vec![frame_name(name)] };
+            frames.extend(names.into_iter().map(|name| Frame { name, is_layer }));
         }
-        frames.dedup_by(|a, b| a == b && a == NONE);
-        frames.push(format!("[{}]", row.category));
-        *stacks.entry(frames.join(";")).or_default() += row.usable_bytes;
+        frames.dedup_by(|a, b| a == b && a.name == NONE);
+        frames.push(Frame { name: format!("[{}]", row.category), is_layer: false });
+        *stacks.entry(frames).or_default() += row.usable_bytes;
     }
-    stacks.into_iter().map(|(stack, bytes)| format!("{stack} {bytes}")).collect()
+    stacks
+}
+
+/// Stacks as folded lines, sorted. A frame stays if the stack up to it `stays`.
+fn folded(stacks: &BTreeMap<Vec<Frame>, u64>, stays: impl Fn(&[Frame]) -> bool) -> Vec<String> {
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    for (stack, bytes) in stacks {
+        let frames = (0..stack.len()).filter(|&end| stays(&stack[..=end])).map(|end| stack[end].name.as_str());
+        *lines.entry(frames.collect::<Vec<_>>().join(";")).or_default() += bytes;
+    }
+    lines.into_iter().map(|(stack, bytes)| format!("{stack} {bytes}")).collect()
 }
 
 /// A name as a frame. Characters with a meaning in folded lines are replaced: `;` ends a frame, a control character may end
@@ -127,6 +176,8 @@ pub fn folded_stacks(run: &Run, measure: Measure) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use alloc_timeline::Scope;
+
     use super::*;
     use crate::model::fixture::tiny;
 
@@ -144,6 +195,27 @@ mod tests {
                 "init;conv1;aten::empty;[parameter] 4096",
             ]
         );
+    }
+
+    /// In the picture a frame has a whole path. At the peak layer1 holds bytes in layer1.0 alone, and that in its bn1 alone.
+    #[test]
+    fn a_picture_has_whole_paths_and_no_floors_without_a_choice() {
+        let line = |timeline: &Timeline| {
+            let lines = folded_peak_with_paths(timeline, FlameOrder::default());
+            lines.into_iter().filter(|line| line.starts_with("forward;layer1")).collect::<Vec<_>>()
+        };
+        let mut timeline = tiny();
+        assert_eq!(line(&timeline), ["forward;layer1.0.bn1;aten::batch_norm;[activation] 2048"]);
+        let mut other = timeline.peak.rows.iter().find(|row| row.usable_bytes == 2048).expect("a row").clone();
+        other.scope = timeline.scopes.len() as u32;
+        timeline.peak.rows.push(other);
+        timeline.scopes.push(Scope { phase: "forward".into(), layer: "layer1.0.conv1".into(), op: "op".into() });
+        let both = [
+            "forward;layer1.0;layer1.0.bn1;aten::batch_norm;[activation] 2048",
+            "forward;layer1.0;layer1.0.conv1;op;[activation] 2048",
+        ];
+        assert_eq!(line(&timeline), both);
+        assert_eq!(paths("a.0.b").collect::<Vec<_>>(), ["a", "a.0", "a.0.b"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Runs as people look at them: pictures, text for the terminal, and an HTML page. Pure: each view is a function from a run
 //! to text.
 //!
-//! The files stand on floors here as well: `words`, `palette`, `scale` and `svg` serve all views; `folded` serves the
-//! flamegraphs; `flame`, `timeline`, `lanes`, `cost`, `waterfall` and `text` are views; the page in `report` consists of them.
+//! The files stand on floors here as well: `words`, `palette`, `scale` and `svg` serve all views; `folded` and `flame_text`
+//! serve the flamegraphs; `flame`, `timeline`, `lanes`, `cost`, `waterfall` and `text` are views; the page in `report`
+//! consists of them.
 // Each group uses only the groups above it.
 mod ink;
 mod palette;
@@ -10,6 +11,7 @@ mod scale;
 mod svg;
 mod words;
 
+mod flame_text;
 mod folded;
 
 mod cost;

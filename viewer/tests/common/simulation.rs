@@ -318,7 +318,10 @@ fn finish(sim: Simulation) -> Timeline {
             lane("gpu", None, None, "no NVIDIA driver on this machine"),
         ]),
         Record::Tracker(TrackerCost {
-            overhead_bytes: 9 << 20,
+            overhead_bytes: Some(9 << 20),
+            dropped_events: Some(0),
+            foreign_frees: Some(0),
+            overflowed_scopes: Some(0),
             overhead: [("shadow map", 6u64 << 20), ("rings", 2 << 20), ("ledger", 1 << 20)]
                 .map(|(name, bytes)| (name.to_owned(), bytes))
                 .into(),

@@ -64,8 +64,8 @@ pub struct Timeline {
     pub high_waters: Vec<HighWater>,
     /// Counts over the whole run.
     pub totals: Totals,
-    /// What was still live when the session ended.
-    pub at_exit: AtExit,
+    /// What was still live when the session ended. Absent when the recording did not reach its end.
+    pub at_exit: Option<AtExit>,
     /// What the resident set consisted of near the peak. Absent when /proc could not be read.
     pub book: Option<Book>,
     /// The books of marks that asked for one, in the order in which they came. Only the latest of each name are kept.

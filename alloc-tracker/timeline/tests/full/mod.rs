@@ -116,11 +116,11 @@ pub fn records() -> Vec<Record> {
             OutsideFigure { name: "gpu".into(), peak_bytes: None, at_peak_bytes: None, source: "no driver".into() },
         ]),
         Record::Tracker(TrackerCost {
-            overhead_bytes: 2048,
+            overhead_bytes: Some(2048),
             overhead: BTreeMap::from([("shadow_map".to_owned(), 2048)]),
-            dropped_events: 1,
-            foreign_frees: 2,
-            overflowed_scopes: 3,
+            dropped_events: Some(1),
+            foreign_frees: Some(2),
+            overflowed_scopes: Some(3),
             losses: vec!["the disk was full for 2 s".into()],
             probes_ns: BTreeMap::from([("resident".to_owned(), 1_500), ("survey".to_owned(), 7_000)]),
         }),
@@ -332,9 +332,18 @@ fn stacks() -> Stacks {
 
 /// The timeline of [`records`].
 pub fn timeline() -> Timeline {
+    assembled(|_| true)
+}
+
+/// The same of a log whose process was killed before it wrote what only an end tells.
+pub fn recovered() -> Timeline {
+    assembled(|record| {
+        !matches!(record, Record::AtExit(_) | Record::OutsideFigures(_) | Record::Tracker(_) | Record::End { .. })
+    })
+}
+
+fn assembled(is_written: impl Fn(&Record) -> bool) -> Timeline {
     let mut assembler = Assembler::new();
-    for record in records() {
-        assembler.apply(record);
-    }
+    records().into_iter().filter(is_written).for_each(|record| assembler.apply(record));
     assembler.timeline()
 }

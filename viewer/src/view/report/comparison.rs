@@ -27,7 +27,7 @@ pub(super) fn section(runs: &[Run]) -> Markup {
                     (row(&comparison.totals, html! { "live bytes" }))
                     (row(&comparison.figure(|run| Some(run.timeline.peak.requested_bytes)), html! { "requested bytes" }))
                     (row(&comparison.figure(Run::rss_peak), html! { "resident set, highest" }))
-                    (row(&comparison.figure(|run| Some(run.timeline.at_exit.snapshot.live_bytes)), html! { "alive at exit" }))
+                    (row(&comparison.figure(|run| Some(run.timeline.at_exit.as_ref()?.snapshot.live_bytes)), html! { "alive at exit" }))
                 }
             } }
             @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {

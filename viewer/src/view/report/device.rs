@@ -1,14 +1,16 @@
 //! The section about the memory of devices: what was measured beside what was predicted, the account of each device, and the
 //! layers of its peak.
+use alloc_timeline::Dimension;
 use maud::{Markup, PreEscaped, html};
 
 use crate::analysis::{DeviceFigures, devices, no_device};
 use crate::model::{Run, exact, share, size};
 use crate::view::report::account::totals_and_steps;
-use crate::view::report::elements::bar;
+use crate::view::report::elements::{bar, cells, heads};
 use crate::view::waterfall::devices_svg;
 use crate::view::words::account::unavailable;
 use crate::view::words::device::{account_heading, device_name, settings_name};
+use crate::view::words::time_columns::TimeColumns;
 
 /// Rows of a table of layers.
 const MOST_ROWS: usize = 15;
@@ -27,7 +29,7 @@ pub(super) fn section(run: &Run) -> Markup {
         @for device in &devices {
             @if device.book.is_empty() { p { (account_heading(device)) ": " (unavailable(&device.source)) "." } }
             @else { (totals_and_steps(&account_heading(device), &device.book)) }
-            @if device.peak.is_some() { (layers(device)) }
+            @if device.peak.is_some() { (layers(run, device)) }
         }
     }
 }
@@ -65,24 +67,26 @@ fn figures(run: &Run, devices: &[DeviceFigures]) -> Markup {
 }
 
 /// The layers of a device's peak.
-fn layers(device: &DeviceFigures) -> Markup {
+fn layers(run: &Run, device: &DeviceFigures) -> Markup {
+    let times = TimeColumns::for_dimension(&run.timeline, Dimension::Layer);
     let (layers, whole) = (device.layers(), device.allocated_bytes().unwrap_or(0));
     let most = layers.first().map_or(1, |layer| layer.1);
     let rest = layers.get(MOST_ROWS..).unwrap_or_default();
     html! {
         table.numbers.bars {
             caption { "Peak of " (device.device) " by layer" }
-            thead { tr { th scope="col" { "layer" } th scope="col" { "bytes" } th scope="col" { "share" } th.track scope="col" {} } }
+            thead { tr { th scope="col" { "layer" } th scope="col" { "bytes" } th scope="col" { "share" } (heads(&times)) th.track scope="col" {} } }
             tbody {
                 @for (name, bytes) in layers.iter().take(MOST_ROWS) {
                     tr {
                         th scope="row" { (name) } td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, whole)) }
+                        (cells(times.of(Dimension::Layer, name)))
                         (bar(0, *bytes, most, "var(--bar)"))
                     }
                 }
                 @if !rest.is_empty() {
                     @let bytes = rest.iter().map(|layer| layer.1).fold(0, u64::saturating_add);
-                    tr.rest { th scope="row" { "rest (" (rest.len()) ")" } td { (size(bytes)) } td { (share(bytes, whole)) } td.track {} }
+                    tr.rest { th scope="row" { "rest (" (rest.len()) ")" } td { (size(bytes)) } td { (share(bytes, whole)) } (cells(times.blank())) td.track {} }
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Small elements that several sections of the page have in common.
 use maud::{Markup, html};
 
+use crate::view::words::time_columns::TimeColumns;
+
 /// The id of the section about the run with this index.
 pub(super) fn run_anchor(index: usize) -> String {
     format!("run-{}", index + 1)
@@ -14,4 +16,14 @@ pub(super) fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
             span style={ "margin-left:" (format!("{:.2}", percent(from))) "%;width:" (format!("{:.2}", percent(bytes))) "%;background:" (fill) } {}
         }
     }
+}
+
+/// The heads of the columns of time and energy; nothing where there are none.
+pub(super) fn heads(times: &TimeColumns) -> Markup {
+    html! { @for head in times.heads() { th scope="col" { (head) } } }
+}
+
+/// Their cells in one row.
+pub(super) fn cells(cells: Vec<String>) -> Markup {
+    html! { @for cell in cells { td { (cell) } } }
 }

@@ -5,9 +5,10 @@ use maud::{Markup, html};
 
 use crate::analysis::{FigureOwners, StepGrowth, fates_by_place, figures_of, lifetimes, step_growth};
 use crate::model::{Run, change, exact, share, size, time};
-use crate::view::report::elements::bar;
+use crate::view::report::elements::{bar, cells, heads};
 use crate::view::words::names::{figure_name, owner_name, place_name, place_or_others};
 use crate::view::words::owners::{coverage_sentence, largest_categories, retained_at_word};
+use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::trend::{growth_sentences, rate_words, trend_words};
 
 /// Rows of each table.
@@ -21,22 +22,23 @@ pub(super) fn section(run: &Run) -> Markup {
     html! {
         @if let Some(growth) = step_growth(&run.timeline).filter(|growth| !growth.steps.is_empty()) {
             h3 { "From step to step" }
-            (growth_table(&growth))
+            (growth_table(run, &growth))
         }
         h3 { "Peak, retained, transient" }
         p.dim {
             "Retained is what was left when the phase was last left, or else when the last step ended; transient is the peak "
             "less that. The largest block is the largest known by address."
         }
-        (figures(analysis))
+        (figures(run, analysis))
         h3 { "What became of the blocks" }
         p.dim { (coverage_sentence(&analysis.coverage)) "." }
-        (fates(analysis))
+        (fates(run, analysis))
         (histograms(analysis))
     }
 }
 
-fn growth_table(growth: &StepGrowth) -> Markup {
+fn growth_table(run: &Run, growth: &StepGrowth) -> Markup {
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
     let sentences = growth_sentences(growth);
     let last = |column: &[u64]| column.last().copied().unwrap_or(0);
     let rest = growth.owners.get(MOST_ROWS..).unwrap_or_default();
@@ -47,7 +49,7 @@ fn growth_table(growth: &StepGrowth) -> Markup {
             thead {
                 tr {
                     th scope="col" { "owner" } th.text scope="col" { "category" } th scope="col" { "held last" }
-                    th scope="col" { "a step" } th.text scope="col" { "what it does" } th.text scope="col" { "course" }
+                    th scope="col" { "a step" } th.text scope="col" { "what it does" } th.text scope="col" { "course" } (heads(&times))
                 }
             }
             tbody {
@@ -56,21 +58,22 @@ fn growth_table(growth: &StepGrowth) -> Markup {
                         th scope="row" { (owner_name(&owner.scope)) } td.text { (owner.category) }
                         td title={ (exact(owner.last_bytes())) " bytes" } { (size(owner.last_bytes())) }
                         td { (rate_words(&owner.trend)) } td.text { (trend_words(&owner.trend)) } td.text { (chart(&owner.live_bytes)) }
+                        (cells(times.of_layer(&owner.scope.layer)))
                     }
                 }
                 @if !rest.is_empty() {
                     @let held = rest.iter().map(|owner| owner.last_bytes()).sum();
-                    tr.rest { th scope="row" { "rest (" (rest.len()) " owners)" } td.text {} td { (size(held)) } td {} td.text {} td.text {} }
+                    tr.rest { th scope="row" { "rest (" (rest.len()) " owners)" } td.text {} td { (size(held)) } td {} td.text {} td.text {} (cells(times.blank())) }
                 }
                 tr.rest {
                     th scope="row" { "those that did not change" } td.text {} td { (size(last(&growth.other_bytes))) }
-                    td {} td.text { (trend_words(&growth.others)) } td.text { (chart(&growth.other_bytes)) }
+                    td {} td.text { (trend_words(&growth.others)) } td.text { (chart(&growth.other_bytes)) } (cells(times.blank()))
                 }
             }
             tfoot {
                 tr {
                     th scope="row" { "= live" } td.text {} td { (size(last(&growth.live_bytes))) }
-                    td { (change(growth.bytes_per_step.into())) } td.text {} td.text { (chart(&growth.live_bytes)) }
+                    td { (change(growth.bytes_per_step.into())) } td.text {} td.text { (chart(&growth.live_bytes)) } (cells(times.blank()))
                 }
             }
         }
@@ -93,7 +96,8 @@ fn chart(values: &[u64]) -> Markup {
 }
 
 /// Peak, retained bytes, transient bytes and largest block, of phases and of layers in phases.
-fn figures(analysis: &Analysis) -> Markup {
+fn figures(run: &Run, analysis: &Analysis) -> Markup {
+    let times = TimeColumns::new(&run.timeline, Times::Whole);
     let table = |owners: FigureOwners, caption: &str| {
         let with_layer = owners == FigureOwners::LayersInPhases;
         let all = figures_of(analysis, owners);
@@ -107,6 +111,7 @@ fn figures(analysis: &Analysis) -> Markup {
                         th.text scope="col" { "phase" } th scope="col" { "peak" } th scope="col" { "retained" }
                         th.text scope="col" { "at end of" } th scope="col" { "transient" } th scope="col" { "largest block" }
                         @if !with_layer { th scope="col" { "process then" } th.text scope="col" { "mostly" } }
+                        (heads(&times))
                         th.track scope="col" {}
                     }
                 }
@@ -121,6 +126,7 @@ fn figures(analysis: &Analysis) -> Markup {
                             td { (size(figures.transient_bytes())) }
                             td { @if figures.largest_block_bytes > 0 { (size(figures.largest_block_bytes)) } @else { "-" } }
                             @if !with_layer { td { (size(figures.process_bytes)) } td.text { (largest_categories(figures)) } }
+                            (cells(times.of_figures(figures)))
                             (bar(0, figures.peak_bytes, most, "var(--bar)"))
                         }
                     }
@@ -133,7 +139,8 @@ fn figures(analysis: &Analysis) -> Markup {
 }
 
 /// What became of the blocks of each place.
-fn fates(analysis: &Analysis) -> Markup {
+fn fates(run: &Run, analysis: &Analysis) -> Markup {
+    let times = TimeColumns::new(&run.timeline, Times::Whole);
     let all = fates_by_place(analysis);
     let most = all.first().map_or(1, |fates| fates.all.usable_bytes);
     let rest = all.get(MOST_ROWS..).unwrap_or_default();
@@ -144,7 +151,7 @@ fn fates(analysis: &Analysis) -> Markup {
                 tr {
                     th scope="col" { "made in" } th scope="col" { "bytes" } th scope="col" { "temporary" }
                     th scope="col" { "freed later" } th scope="col" { "held" } th.text scope="col" { "mostly freed in" }
-                    th.track scope="col" {}
+                    (heads(&times)) th.track scope="col" {}
                 }
             }
             tbody {
@@ -155,12 +162,13 @@ fn fates(analysis: &Analysis) -> Markup {
                         td title={ (exact(bytes)) " bytes in " (exact(fates.all.blocks)) " blocks" } { (size(bytes)) }
                         @for part in [fates.temporary, fates.freed, fates.held] { td { (share(part.usable_bytes, bytes)) } }
                         td.text { (fates.freed_mostly_in.as_ref().map_or("-".to_owned(), |(place, _)| place_name(place))) }
+                        (cells(times.of_place(fates.place.as_ref())))
                         (bar(0, bytes, most, "var(--bar)"))
                     }
                 }
                 @if !rest.is_empty() {
                     @let bytes = rest.iter().map(|fates| fates.all.usable_bytes).fold(0, u64::saturating_add);
-                    tr.rest { th scope="row" { "rest (" (rest.len()) " places)" } td { (size(bytes)) } td {} td {} td {} td.text {} td.track {} }
+                    tr.rest { th scope="row" { "rest (" (rest.len()) " places)" } td { (size(bytes)) } td {} td {} td {} td.text {} (cells(times.blank())) td.track {} }
                 }
             }
         }

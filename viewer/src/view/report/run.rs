@@ -10,9 +10,9 @@ use crate::view::folded::FlameOrder;
 use crate::view::report::flame_frame::flame_frame;
 use crate::view::report::{account, device, fates, power, stacks, tables, unread};
 use crate::view::timeline::{rss_svg, timeline_svg};
-use crate::view::words::facts::{facts, losses};
+use crate::view::words::facts::{NO_END, facts, losses};
 use crate::view::words::near_limit_text;
-use crate::view::words::self_time::SelfColumns;
+use crate::view::words::time_columns::{TimeColumns, Times};
 
 /// A fact with more bytes than this gets a line of its own.
 const WIDE_FACT: usize = 64;
@@ -47,7 +47,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
                 "Width is bytes live at the peak. Click a frame to enlarge it, the lowest one to go back; Ctrl-F searches."
             }
             (flame_frame(&format!("Flamegraph of {}", run.title()), &flame))
-            @if let Some(meaning) = SelfColumns::new(&run.timeline).meaning() { p.dim { (meaning) "." } }
+            @if let Some(meaning) = TimeColumns::new(&run.timeline, Times::Both).meaning() { p.dim { (meaning) "." } }
             div.columns {
                 @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
                     div { (tables::parts(run, dimension)) }
@@ -58,7 +58,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
                 figure.cost { (PreEscaped(picture)) }
             }
             h3 { "Largest owners" }
-            (tables::owners(peak, run.scopes(), 15))
+            (tables::owners(run, peak, 15))
             h3 { "Does it add up?" }
             @for line in near_limit_text(&run.timeline).lines() { p.near { (line) } }
             (account::section(run))
@@ -71,9 +71,14 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
             (stacks::section(run)?)
             (fates::section(run))
             h3 { "Alive at exit" }
-            @let alive = run.timeline.at_exit.snapshot.live_bytes;
-            p { (exact(alive)) " bytes (" (size(alive)) ") were still live when the session ended." }
-            @if alive > 0 { (tables::owners(&run.timeline.at_exit.snapshot, run.scopes(), 10)) }
+            @match &run.timeline.at_exit {
+                None => p { "What was live at exit is " (NO_END) "." },
+                Some(at_exit) => {
+                    @let alive = at_exit.snapshot.live_bytes;
+                    p { (exact(alive)) " bytes (" (size(alive)) ") were still live when the session ended." }
+                    @if alive > 0 { (tables::owners(run, &at_exit.snapshot, 10)) }
+                }
+            }
             h3 { "What the profiler itself cost" }
             (tables::tracker(run))
             h3 { "Lost or unavailable" }

@@ -5,9 +5,11 @@ use maud::{Markup, html};
 use crate::analysis::{Measure, measured_bytes, sites};
 use crate::model::{Run, exact, share, size};
 use crate::view::flame::stacks_flamegraph;
+use crate::view::report::elements::{cells, heads};
 use crate::view::report::flame_frame::flame_frame;
 use crate::view::words::names::owner_name;
 use crate::view::words::stacks::{call_chain, growing_stacks};
+use crate::view::words::time_columns::{TimeColumns, Times};
 
 /// Rows of the table.
 const MOST_ROWS: usize = 15;
@@ -18,6 +20,7 @@ pub(super) fn section(run: &Run) -> Result<Markup> {
     let sites = sites(&run.timeline, Measure::Peak);
     let whole = measured_bytes(&stacks.sums(), Measure::Peak);
     let growing = growing_stacks(run);
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
     let flame = stacks_flamegraph(run)?;
     Ok(html! {
         h3 { "Who held the peak, by stack" }
@@ -30,7 +33,7 @@ pub(super) fn section(run: &Run) -> Result<Markup> {
             thead {
                 tr {
                     th scope="col" { "allocated in, called by" } th.text scope="col" { "scope" }
-                    th scope="col" { "bytes" } th scope="col" { "+-" } th scope="col" { "share" }
+                    th scope="col" { "bytes" } th scope="col" { "+-" } th scope="col" { "share" } (heads(&times))
                 }
             }
             tbody {
@@ -40,6 +43,7 @@ pub(super) fn section(run: &Run) -> Result<Markup> {
                         th scope="row" { (call_chain(site)) } td.text { (owner_name(&site.scope)) }
                         td title={ (exact(bytes)) " bytes" } { (size(bytes)) }
                         td { (format!("{:.0} %", site.error(Measure::Peak) * 100.0)) } td { (share(bytes, whole)) }
+                        (cells(times.of_layer(&site.scope.layer)))
                     }
                 }
             }

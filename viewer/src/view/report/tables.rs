@@ -1,13 +1,14 @@
 //! The tables of the section about one run.
-use alloc_timeline::{Category, Dimension, Scope, Snapshot, Step};
+use alloc_timeline::{Category, Dimension, Snapshot, Step};
 use maud::{Markup, html};
 
 use crate::analysis;
 use crate::model::{Run, exact, share, size, time};
 use crate::view::palette::colour;
-use crate::view::report::elements::bar;
+use crate::view::report::elements::{bar, cells, heads};
+use crate::view::words::facts::NO_END;
 use crate::view::words::names::{name_in, name_or_dash};
-use crate::view::words::self_time::SelfColumns;
+use crate::view::words::time_columns::{TimeColumns, Times};
 
 /// Number of rows of a table that are visible at first.
 const MOST_ROWS: usize = 10;
@@ -24,7 +25,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
     let most = parts.first().map_or(1, |part| part.1);
-    let times = SelfColumns::for_dimension(&run.timeline, dimension);
+    let times = TimeColumns::for_dimension(&run.timeline, dimension);
     let rows = |parts: &[(String, u64)], skipped: usize| {
         html! {
             tbody {
@@ -36,7 +37,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
                     tr {
                         th scope="row" { (name_in(dimension, name)) }
                         td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, live)) }
-                        @for cell in times.of(dimension, name) { td { (cell) } }
+                        (cells(times.of(dimension, name)))
                         (bar(0, *bytes, most, &fill))
                     }
                 }
@@ -44,7 +45,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
         }
     };
     let head = html! {
-        thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "share" } @for head in times.heads() { th scope="col" { (head) } } th.track scope="col" {} } }
+        thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "share" } (heads(&times)) th.track scope="col" {} } }
     };
     let (first, rest) = parts.split_at(parts.len().min(MOST_ROWS));
     html! {
@@ -63,8 +64,9 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
 }
 
 /// The `most` biggest owners of a snapshot, and the rest in one row.
-pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Markup {
-    let owners = analysis::owners(snapshot, scopes);
+pub(super) fn owners(run: &Run, snapshot: &Snapshot, most: usize) -> Markup {
+    let owners = analysis::owners(snapshot, run.scopes());
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
     let live = snapshot.live_bytes;
     let widest = owners.first().map_or(1, |owner| owner.bytes);
     html! {
@@ -73,7 +75,7 @@ pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Mark
                 tr {
                     @for head in ["layer", "phase", "operator", "category"] { th.text scope="col" { (head) } }
                     th scope="col" { "blocks" } th scope="col" { "bytes" } th scope="col" {} th scope="col" { "share" }
-                    th.track scope="col" {}
+                    (heads(&times)) th.track scope="col" {}
                 }
             }
             tbody {
@@ -82,7 +84,7 @@ pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Mark
                         th scope="row" { (name_or_dash(&owner.scope.layer)) }
                         td.text { (name_or_dash(&owner.scope.phase)) } td.text { (name_or_dash(&owner.scope.op)) } td.text { (owner.category) }
                         td { (exact(owner.blocks)) }
-                        (bytes_cells(owner.bytes, live))
+                        (bytes_cells(owner.bytes, live)) (cells(times.of_layer(&owner.scope.layer)))
                         (bar(0, owner.bytes, widest, &colour(Dimension::Category, owner.category.name(), 0).to_string()))
                     }
                 }
@@ -90,7 +92,7 @@ pub(super) fn owners(snapshot: &Snapshot, scopes: &[Scope], most: usize) -> Mark
                     @let rest: u64 = owners[most..].iter().map(|owner| owner.bytes).sum();
                     tr.rest {
                         th scope="row" { "rest (" (owners.len() - most) " owners)" }
-                        td.text {} td.text {} td.text {} td {} (bytes_cells(rest, live)) td.track {}
+                        td.text {} td.text {} td.text {} td {} (bytes_cells(rest, live)) (cells(times.blank())) td.track {}
                     }
                 }
             }
@@ -164,23 +166,24 @@ pub(super) fn steps(run: &Run) -> Markup {
 pub(super) fn high_waters(run: &Run) -> Markup {
     let mut high_waters: Vec<_> = run.timeline.high_waters.iter().collect();
     high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
-    let times = SelfColumns::new(&run.timeline);
+    let times_of = |dimension| TimeColumns::for_dimension(&run.timeline, dimension);
     let most = high_waters.first().map_or(1, |high| high.live_bytes);
     html! {
         div.columns {
             @for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
                 @let lines: Vec<_> = high_waters.iter().filter(|high| high.dimension == dimension).take(MOST_ROWS).collect();
                 @if !lines.is_empty() {
+                    @let times = times_of(dimension);
                     div {
                         table.numbers.bars {
                             caption { "Highest of each " (dimension) }
-                            thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "at" } @for head in times.heads() { th scope="col" { (head) } } th.track scope="col" {} } }
+                            thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "at" } (heads(&times)) th.track scope="col" {} } }
                             tbody {
                                 @for high in lines {
                                     tr {
                                         th scope="row" { (name_in(dimension, &high.name)) }
                                         td title={ (exact(high.live_bytes)) " bytes" } { (size(high.live_bytes)) } td { (time(high.time_ns)) }
-                                        @for cell in times.of(dimension, &high.name) { td { (cell) } }
+                                        (cells(times.of(dimension, &high.name)))
                                         (bar(0, high.live_bytes, most, "var(--bar)"))
                                     }
                                 }
@@ -199,14 +202,17 @@ pub(super) fn tracker(run: &Run) -> Markup {
     let totals = &run.timeline.totals;
     html! {
         p {
-            (exact(tracker.overhead_bytes)) " bytes (" (size(tracker.overhead_bytes)) ") of memory, for "
+            @match tracker.overhead_bytes {
+                Some(bytes) => { (exact(bytes)) " bytes (" (size(bytes)) ") of memory, for " },
+                None => { "Its memory is " (NO_END) ". It counted " }
+            }
             (exact(totals.allocations)) " allocations, " (exact(totals.frees)) " frees and "
             (exact(totals.reallocations)) " reallocations of " (size(totals.allocated_bytes)) " in all."
         }
         @if !tracker.overhead.is_empty() {
             @let parts = { let mut parts: Vec<_> = tracker.overhead.iter().collect(); parts.sort_by_key(|part| std::cmp::Reverse(part.1)); parts };
             table.numbers {
-                tbody { @for (name, bytes) in parts { tr { th scope="row" { (name) } (bytes_cells(*bytes, tracker.overhead_bytes)) } } }
+                tbody { @for (name, bytes) in parts { tr { th scope="row" { (name) } (bytes_cells(*bytes, tracker.overhead_bytes.unwrap_or(0))) } } }
             }
         }
     }

@@ -3,8 +3,9 @@ use maud::{Markup, html};
 
 use crate::analysis::{UnreadStorages, unread};
 use crate::model::{Run, exact, size, time};
-use crate::view::report::elements::bar;
+use crate::view::report::elements::{bar, cells, heads};
 use crate::view::words::names::owner_name;
+use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::unread::{NOT_TOLD, unread_sentences};
 
 /// Rows of the table.
@@ -19,13 +20,14 @@ pub(super) fn section(run: &Run) -> Markup {
             None => p { (NOT_TOLD.trim_end()) "." },
             Some(recorded) => {
                 ul.verdicts { @for sentence in unread_sentences(recorded, &storages) { li { (sentence) } } }
-                @if !storages.is_empty() { div.wide { (table(&storages)) } }
+                @if !storages.is_empty() { div.wide { (table(run, &storages)) } }
             }
         }
     }
 }
 
-fn table(storages: &[UnreadStorages]) -> Markup {
+fn table(run: &Run, storages: &[UnreadStorages]) -> Markup {
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
     let most = storages.iter().map(|one| one.sums.usable_bytes).max().unwrap_or(1);
     let or_dash = |ns: Option<u64>| ns.map_or("-".to_owned(), time);
     let rest = storages.get(MOST_ROWS..).unwrap_or_default();
@@ -36,7 +38,7 @@ fn table(storages: &[UnreadStorages]) -> Markup {
                 tr {
                     th scope="col" { "made by" } th.text scope="col" { "category" } th scope="col" { "blocks" } th scope="col" { "bytes" }
                     th.text scope="col" { "last read by" } th scope="col" { "at" } th scope="col" { "held for" }
-                    th.text scope="col" { "freed in" } th.track scope="col" {}
+                    th.text scope="col" { "freed in" } (heads(&times)) th.track scope="col" {}
                 }
             }
             tbody {
@@ -48,6 +50,7 @@ fn table(storages: &[UnreadStorages]) -> Markup {
                         td.text { (one.read_in.as_ref().map_or("nobody".to_owned(), owner_name)) }
                         td { (or_dash(one.read_ns)) } td { (or_dash(one.held_ns)) }
                         td.text { @if one.freed { (one.freed_in.as_ref().map_or("not known".to_owned(), owner_name)) } @else { "held to the end" } }
+                        (cells(times.of_maker(one)))
                         (bar(0, one.sums.usable_bytes, most, "var(--bar)"))
                     }
                 }
@@ -55,7 +58,7 @@ fn table(storages: &[UnreadStorages]) -> Markup {
                     @let sum = |number: fn(&UnreadStorages) -> u64| rest.iter().map(number).fold(0, u64::saturating_add);
                     tr.rest {
                         th scope="row" { "rest (" (rest.len()) " rows)" } td.text {} td { (exact(sum(|one| one.sums.blocks))) }
-                        td { (size(sum(|one| one.sums.usable_bytes))) } td.text {} td {} td {} td.text {} td.track {}
+                        td { (size(sum(|one| one.sums.usable_bytes))) } td.text {} td {} td {} td.text {} (cells(times.blank())) td.track {}
                     }
                 }
             }

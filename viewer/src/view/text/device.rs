@@ -1,14 +1,15 @@
 //! The memory of devices: what was measured and what was predicted beside each other, the layers of the peak, and the account of
 //! each device.
-use alloc_timeline::{BeyondLine, DevicePrediction};
+use alloc_timeline::{BeyondLine, DevicePrediction, Dimension};
 
 use crate::analysis::DeviceFigures;
-use crate::model::{exact, share, shortened, size};
+use crate::model::{Run, exact, share, shortened, size};
 use crate::view::text::sourced_table::SourcedTable;
 use crate::view::text::table::{short_name, table};
 use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::account::{signed_exact, signed_size, unavailable};
 use crate::view::words::device::{account_heading, device_name, settings_name};
+use crate::view::words::time_columns::TimeColumns;
 
 /// Rows of a table of layers.
 const MOST_ROWS: usize = 10;
@@ -18,6 +19,7 @@ const NAME_WIDTH: usize = 46;
 /// What was measured and predicted, and the layers of each device's peak; `none` says why nothing was measured. Nothing when
 /// there is nothing to say.
 pub(super) fn device_text(
+    run: &Run,
     devices: &[DeviceFigures],
     predictions: &[DevicePrediction],
     none: Option<&str>,
@@ -50,19 +52,25 @@ pub(super) fn device_text(
         out.push_str(&wrapped(&format!("{}: {}", device_name(one), one.source), "  ", "    ", width));
     }
     for one in devices.iter().filter(|one| one.peak.is_some()) {
-        out.push_str(&format!("\nPeak of {} by layer\n{}", one.device, layers(one, width)));
+        out.push_str(&format!("\nPeak of {} by layer\n{}", one.device, layers(run, one, width)));
     }
     out
 }
 
 /// The layers of a device's peak.
-fn layers(device: &DeviceFigures, width: usize) -> String {
+fn layers(run: &Run, device: &DeviceFigures, width: usize) -> String {
     let (layers, whole) = (device.layers(), device.allocated_bytes().unwrap_or(0));
-    let mut table = table(&["layer", ">bytes", ">", ">share"]);
-    let mut row = |name: String, bytes: u64| table.add_row([name, exact(bytes), size(bytes), share(bytes, whole)]);
-    layers.iter().take(MOST_ROWS).for_each(|(name, bytes)| row(short_name(name), *bytes));
+    let times = TimeColumns::for_dimension(&run.timeline, Dimension::Layer);
+    let mut table = table(&times.behind(&["layer", ">bytes", ">", ">share"]));
+    let mut row = |name: String, bytes: u64, time: Vec<String>| {
+        table.add_row([name, exact(bytes), size(bytes), share(bytes, whole)].into_iter().chain(time));
+    };
+    for (name, bytes) in layers.iter().take(MOST_ROWS) {
+        row(short_name(name), *bytes, times.of(Dimension::Layer, name));
+    }
     if let Some(rest) = layers.get(MOST_ROWS..).filter(|rest| !rest.is_empty()) {
-        row(format!("rest ({})", rest.len()), rest.iter().map(|layer| layer.1).fold(0, u64::saturating_add));
+        let bytes = rest.iter().map(|layer| layer.1).fold(0, u64::saturating_add);
+        row(format!("rest ({})", rest.len()), bytes, times.blank());
     }
     table.text(width)
 }
@@ -109,8 +117,7 @@ pub(super) fn totals_and_steps(lines: &[BeyondLine]) -> SourcedTable {
 mod tests {
     use super::*;
     use crate::analysis::devices;
-    use crate::model::Run;
-    use crate::model::fixture::{tiny, with_device};
+    use crate::model::fixture::{tiny, with_device, with_step_times};
 
     fn prediction(settings: &str, reserved_bytes: u64) -> DevicePrediction {
         DevicePrediction {
@@ -122,23 +129,28 @@ mod tests {
         }
     }
 
+    /// A run without times.
+    fn plain() -> Run {
+        Run::new("x", tiny())
+    }
+
     #[test]
     fn each_setting_has_a_row() {
         let predictions = [prediction("", 24 << 20), prediction("expandable_segments:True", 40 << 20)];
-        let text = device_text(&[], &predictions, None, 100);
+        let text = device_text(&plain(), &[], &predictions, None, 100);
         let lines: Vec<&str> = text.lines().collect();
         assert!(
             lines[3].starts_with("defaults ") && lines[3].contains("22.0 MiB") && lines[3].ends_with(" 2"),
             "{text}"
         );
         assert!(lines[4].starts_with("expandable_segments:True ") && lines[4].contains("40.0 MiB"), "{text}");
-        assert_eq!(device_text(&[], &[], None, 80), "");
+        assert_eq!(device_text(&plain(), &[], &[], None, 80), "");
     }
 
     #[test]
     fn the_prediction_stands_beside_what_was_measured() {
         let devices = devices(&Run::new("x", with_device(tiny())));
-        let text = device_text(&devices, &[prediction("", 24 << 20)], None, 80);
+        let text = device_text(&plain(), &devices, &[prediction("", 24 << 20)], None, 80);
         let row = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
         let words = |row: String| row.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
         assert_eq!(words(row("measured, cuda:0")), "measured, cuda:0 11.7 KiB 12.0 KiB 2.0 MiB -", "{text}");
@@ -152,10 +164,22 @@ mod tests {
     }
 
     #[test]
+    fn the_layers_of_a_device_have_times_where_the_run_has_them() {
+        let run = Run::new("x", with_step_times(with_device(tiny()), 5));
+        let text = device_text(&run, &devices(&run), &[], None, 80);
+        let row = text.lines().find(|line| line.starts_with("conv1 ")).unwrap_or_default();
+        // A step: 0.6 ms forward and 0.3 ms backward of 1.1045 ms.
+        assert!(row.ends_with("0.60          0.30    81.5 %"), "{text}");
+    }
+
+    #[test]
     fn without_a_device_the_reason_is_said() {
         let none = Some("unavailable: no driver");
-        assert_eq!(device_text(&[], &[], none, 80), "Memory of devices\n  unavailable: no driver\n");
-        assert!(device_text(&[], &[prediction("", 1)], none, 80).ends_with("  measured: unavailable: no driver\n"));
+        assert_eq!(device_text(&plain(), &[], &[], none, 80), "Memory of devices\n  unavailable: no driver\n");
+        assert!(
+            device_text(&plain(), &[], &[prediction("", 1)], none, 80)
+                .ends_with("  measured: unavailable: no driver\n")
+        );
         assert_eq!(device_accounts(&[], none, 80), "\nAccount of the devices\n  unavailable: no driver\n");
         assert_eq!(device_accounts(&[], None, 80), "");
     }

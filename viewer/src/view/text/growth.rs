@@ -1,13 +1,14 @@
 //! `viewer growth`: what stays from step to step.
-use crate::analysis::{FEWEST_STEPS, step_growth};
+use crate::analysis::{FEWEST_STEPS, StepGrowth, step_growth};
 use crate::model::{Run, change, shortened, size};
 use crate::view::text::sparkline::sparkline;
 use crate::view::text::table::{is_wide, table};
 use crate::view::text::terminal::Terminal;
-use crate::view::text::wrapped::fitted;
+use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::owner_name;
 use crate::view::words::owners::NOT_RECORDED;
 use crate::view::words::stacks::growing_stacks;
+use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::trend::{growth_sentences, rate_words, trend_words};
 
 /// Characters of an owner's name.
@@ -22,7 +23,6 @@ pub fn growth_text(run: &Run, most: usize, terminal: Terminal) -> String {
 }
 
 fn text(run: &Run, most: usize, width: usize) -> String {
-    let chart_width = if is_wide(width) { LONG_CHART } else { SHORT_CHART };
     let mut out = format!("{}\n\n", run.title());
     let Some(growth) = step_growth(&run.timeline) else { return out + NOT_RECORDED };
     let (Some(first), Some(last)) = (growth.steps.first(), growth.steps.last()) else {
@@ -40,22 +40,46 @@ fn text(run: &Run, most: usize, width: usize) -> String {
         }
         out.push_str(&format!("  together {} a step\n", change(growth.bytes_per_step.into())));
     }
-    let mut table = table(&["owner", "category", ">held last", ">a step", "what it does", "course"]);
+    out.push_str(&format!("\n{}", growth_table(run, &growth, most, width)));
+    let stacks = growing_stacks(run);
+    if !stacks.is_empty() {
+        out.push_str("\nBy stack, estimated from samples (viewer stacks --of growth)\n");
+        stacks.iter().for_each(|sentence| out.push_str(&format!("  {sentence}\n")));
+    }
+    out
+}
+
+/// The owners whose bytes changed, the others, and all.
+fn growth_table(run: &Run, growth: &StepGrowth, most: usize, width: usize) -> String {
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
+    // Beside times, what it does stands below its row where the terminal is narrow.
+    let in_note = times.any() && !is_wide(width);
+    let chart_width = if in_note || is_wide(width) { LONG_CHART } else { SHORT_CHART };
+    let mut heads = vec!["owner", "category", ">held last", ">a step"];
+    heads.extend(if in_note { &[][..] } else { &["what it does", "course"] });
+    let mut table = table(&times.behind(&heads));
+    let mut row = |cells: [String; 4], words: String, chart: String, time: Vec<String>| {
+        if in_note {
+            table.add_row_with_note(cells.into_iter().chain(time), format!("{words} {chart}").trim().to_owned());
+        } else {
+            table.add_row(cells.into_iter().chain([words, chart]).chain(time));
+        }
+    };
     for owner in growth.owners.iter().take(most) {
-        table.add_row([
+        let cells = [
             shortened(&owner_name(&owner.scope), NAME_WIDTH),
             owner.category.to_string(),
             size(owner.last_bytes()),
             rate_words(&owner.trend),
-            trend_words(&owner.trend),
-            sparkline(&owner.live_bytes, chart_width),
-        ]);
+        ];
+        let chart = sparkline(&owner.live_bytes, chart_width);
+        row(cells, trend_words(&owner.trend), chart, times.of_layer(&owner.scope.layer));
     }
     let count = growth.owners.len().saturating_sub(most);
     if count > 0 {
         let rest = growth.owners[most..].iter().map(|owner| owner.last_bytes()).sum();
         let name = format!("rest ({count} owners)");
-        table.add_row([name, String::new(), size(rest), String::new(), String::new(), String::new()]);
+        row([name, String::new(), size(rest), String::new()], String::new(), String::new(), times.blank());
     }
     for (name, column, words) in [
         ("those that did not change", &growth.other_bytes, trend_words(&growth.others)),
@@ -63,13 +87,8 @@ fn text(run: &Run, most: usize, width: usize) -> String {
     ] {
         let held = column.last().copied().unwrap_or(0);
         let chart = sparkline(column, chart_width);
-        table.add_row([name.to_owned(), String::new(), size(held), String::new(), words, chart]);
+        row([name.to_owned(), String::new(), size(held), String::new()], words, chart, times.blank());
     }
-    out.push_str(&format!("\n{}", table.text(width)));
-    let stacks = growing_stacks(run);
-    if !stacks.is_empty() {
-        out.push_str("\nBy stack, estimated from samples (viewer stacks --of growth)\n");
-        stacks.iter().for_each(|sentence| out.push_str(&format!("  {sentence}\n")));
-    }
-    out
+    let meaning = times.meaning().map_or_else(String::new, |meaning| wrapped(&meaning, "", "  ", width));
+    table.text(width) + &meaning
 }

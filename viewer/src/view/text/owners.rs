@@ -1,6 +1,6 @@
 //! `viewer owners`: peak, retained bytes, transient bytes and largest block of each phase and layer, and what became of the
 //! blocks that were allocated there.
-use alloc_timeline::{Analysis, Figures, NONE};
+use alloc_timeline::{Analysis, Figures};
 
 use crate::analysis::{FigureOwners, PlaceFates, fates_by_place, figures_of};
 use crate::model::{Run, share, shortened, size, time};
@@ -9,7 +9,7 @@ use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::{figure_name, place_name, place_or_others};
 use crate::view::words::owners::{NOT_RECORDED, coverage_sentence, largest_categories, retained_at_word};
-use crate::view::words::self_time::SelfColumns;
+use crate::view::words::time_columns::{TimeColumns, Times};
 
 /// Characters of a place's name.
 const PLACE_WIDTH: usize = 34;
@@ -21,11 +21,14 @@ pub fn owners_text(run: &Run, most: usize, terminal: Terminal) -> String {
     match &run.timeline.analysis {
         None => out.push_str(&format!("\n{NOT_RECORDED}")),
         Some(analysis) => {
-            let times = SelfColumns::new(&run.timeline);
+            let times = TimeColumns::new(&run.timeline, Times::Whole);
             times.meaning().iter().for_each(|meaning| out.push_str(&wrapped(meaning, "", "  ", width)));
             out.push_str(&format!("\nPhases\n{}", phases(analysis, &times, most, width)));
             out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, &times, most, width)));
-            out.push_str(&format!("\nWhat became of the blocks known by address\n{}", fates(analysis, most, width)));
+            out.push_str(&format!(
+                "\nWhat became of the blocks known by address\n{}",
+                fates(analysis, &times, most, width)
+            ));
             out.push_str(&format!("{}\n", coverage_sentence(&analysis.coverage)));
         }
     }
@@ -48,32 +51,26 @@ fn figure_cells(figures: &Figures) -> [String; 5] {
     ]
 }
 
-/// The self time of a phase, or of a layer in a phase.
-fn self_time(times: &SelfColumns, figures: &Figures) -> Vec<String> {
-    let is = |asked: &Option<String>, name: &String| {
-        asked.as_ref().is_none_or(|asked| asked == name || asked.is_empty() && name == NONE)
-    };
-    times.of_scopes(|names| is(&figures.phase, &names.phase) && is(&figures.layer, &names.layer))
-}
-
-fn phases(analysis: &Analysis, times: &SelfColumns, most: usize, width: usize) -> String {
+fn phases(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -> String {
     let heads = ["phase", ">peak", ">retained", "at end of", ">transient", ">largest block"];
     let mut figures_table = table(&times.behind(&heads));
     let mut at_peak = table(&["phase", ">at its peak", ">process", "of which most"]);
     for figures in figures_of(analysis, FigureOwners::Phases).into_iter().take(most) {
         let (name, categories) = (name(&figures.phase), largest_categories(figures));
-        figures_table.add_row([name.clone()].into_iter().chain(figure_cells(figures)).chain(self_time(times, figures)));
+        figures_table.add_row([name.clone()].into_iter().chain(figure_cells(figures)).chain(times.of_figures(figures)));
         at_peak.add_row([name, time(figures.peak_ns), size(figures.process_bytes), categories]);
     }
     format!("{}\nWhat was alive at each phase's peak\n{}", figures_table.text(width), at_peak.text(width))
 }
 
-fn layers_in_phases(analysis: &Analysis, times: &SelfColumns, most: usize, width: usize) -> String {
-    let heads = ["layer", "phase", ">peak", ">retained", "at end of", ">transient", ">largest block"];
+fn layers_in_phases(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -> String {
+    // Beside times there is not always room for it.
+    let end = if times.any() { "?at end of" } else { "at end of" };
+    let heads = ["layer", "phase", ">peak", ">retained", end, ">transient", ">largest block"];
     let mut table = table(&times.behind(&heads));
     let all = figures_of(analysis, FigureOwners::LayersInPhases);
     for figures in all.iter().take(most) {
-        let time = self_time(times, figures);
+        let time = times.of_figures(figures);
         let names = [name(&figures.layer), name(&figures.phase)];
         table.add_row(names.into_iter().chain(figure_cells(figures)).chain(time));
     }
@@ -83,12 +80,14 @@ fn layers_in_phases(analysis: &Analysis, times: &SelfColumns, most: usize, width
 }
 
 /// What became of the blocks of each place, and of those of all places that are not displayed.
-fn fates(analysis: &Analysis, most: usize, width: usize) -> String {
+fn fates(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -> String {
     let places = fates_by_place(analysis);
-    let mut table = table(&["made in", ">bytes", ">temporary", ">freed later", ">held", "mostly freed in"]);
+    let heads = ["made in", ">bytes", ">temporary", ">freed later", ">held", "mostly freed in"];
+    let mut table = table(&times.behind(&heads));
     for fates in places.iter().take(most) {
         let freed_in = fates.freed_mostly_in.as_ref().map_or("-".to_owned(), |(place, _)| place_name(place));
-        table.add_row(fate_cells(&place_or_others(fates.place.as_ref()), fates, &freed_in));
+        let cells = fate_cells(&place_or_others(fates.place.as_ref()), fates, &freed_in);
+        table.add_row(cells.into_iter().chain(times.of_place(fates.place.as_ref())));
     }
     if places.len() > most {
         let mut rest = PlaceFates::default();
@@ -98,7 +97,8 @@ fn fates(analysis: &Analysis, most: usize, width: usize) -> String {
             rest.freed += fates.freed;
             rest.held += fates.held;
         }
-        table.add_row(fate_cells(&format!("rest ({} places)", places.len() - most), &rest, "-"));
+        let cells = fate_cells(&format!("rest ({} places)", places.len() - most), &rest, "-");
+        table.add_row(cells.into_iter().chain(times.blank()));
     }
     table.text(width)
 }

@@ -9,10 +9,10 @@ use crate::view::text::reconcile::peak_account_text;
 use crate::view::text::table::{Table, is_wide, owner_cells, short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
-use crate::view::words::facts::{facts, losses};
+use crate::view::words::facts::{NO_END, facts, losses};
 use crate::view::words::names::owner_name;
 use crate::view::words::near_limit_text;
-use crate::view::words::self_time::SelfColumns;
+use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::trend::growth_paragraph;
 use crate::view::words::unread::unread_sentences;
 
@@ -43,8 +43,9 @@ fn text(run: &Run, terminal: Terminal) -> String {
     let known = |value: Option<u64>| value.map_or("unavailable".to_owned(), bytes);
     pair(&mut out, "RSS at the peak", &known(summary.rss.at_peak_bytes));
     pair(&mut out, "RSS, highest", &known(summary.rss.peak_bytes));
-    pair(&mut out, "tracker's own", &bytes(summary.tracker.overhead_bytes));
-    pair(&mut out, "alive at exit", &bytes(summary.totals.live_at_exit_bytes));
+    let told = |value: Option<u64>| value.map_or(NO_END.to_owned(), bytes);
+    pair(&mut out, "tracker's own", &told(summary.tracker.overhead_bytes));
+    pair(&mut out, "alive at exit", &told(summary.totals.live_at_exit_bytes));
     let totals = &summary.totals;
     let blocks = format!(
         "{} allocated, {} freed, {} resized",
@@ -53,7 +54,7 @@ fn text(run: &Run, terminal: Terminal) -> String {
         exact(totals.reallocations)
     );
     pair(&mut out, "blocks", &blocks);
-    let meaning = SelfColumns::new(&run.timeline).meaning();
+    let meaning = TimeColumns::new(&run.timeline, Times::Both).meaning();
     meaning.iter().for_each(|meaning| out.push_str(&wrapped(meaning, "  ", "    ", width)));
     for dimension in Dimension::ALL {
         out.push_str(&format!("\nPeak by {dimension}\n{}", by_dimension(run, dimension).text(width)));
@@ -66,7 +67,7 @@ fn text(run: &Run, terminal: Terminal) -> String {
     }
     out.push_str(&format!("\nTime and energy: viewer power\n{}", time_and_energy(run, width)));
     let none = summary.devices_unavailable.as_deref();
-    let device = device_text(&summary.devices, &summary.device_predictions, none, width);
+    let device = device_text(run, &summary.devices, &summary.device_predictions, none, width);
     if !device.is_empty() {
         out.push_str(&format!("\n{device}"));
     }
@@ -95,7 +96,7 @@ fn text(run: &Run, terminal: Terminal) -> String {
 fn by_dimension(run: &Run, dimension: Dimension) -> Table {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
-    let times = SelfColumns::for_dimension(&run.timeline, dimension);
+    let times = TimeColumns::for_dimension(&run.timeline, dimension);
     let mut table = table(&times.behind(&[dimension.name(), ">bytes", ">", ">share"]));
     for (name, bytes) in parts.iter().take(MOST_ROWS) {
         let cells = [short_name(name), exact(*bytes), size(*bytes), share(*bytes, live)];
@@ -138,7 +139,7 @@ fn high_waters(run: &Run, width: usize) -> String {
         return "  none recorded\n".to_owned();
     }
     high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
-    let times = SelfColumns::new(&run.timeline);
+    let times = TimeColumns::new(&run.timeline, Times::Both);
     let mut table = table(&times.behind(&["", "name", ">bytes", ">", ">at", ">process then"]));
     for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
         for high in high_waters.iter().filter(|high| high.dimension == dimension).take(MOST_ROWS / 2) {
@@ -153,17 +154,15 @@ fn high_waters(run: &Run, width: usize) -> String {
 
 /// The biggest owners of what was live at exit.
 fn alive(run: &Run, width: usize) -> String {
-    let snapshot = &run.timeline.at_exit.snapshot;
-    let owners = owners(snapshot, run.scopes());
+    let Some(at_exit) = &run.timeline.at_exit else { return format!("  {NO_END}\n") };
+    let owners = owners(&at_exit.snapshot, run.scopes());
     if owners.is_empty() {
         return "  nothing\n".to_owned();
     }
     let wide = is_wide(width);
-    let mut table = if wide {
-        table(&["layer", "phase", "op", "category", ">blocks", ">bytes", ">"])
-    } else {
-        table(&["owner", "category", ">blocks", ">bytes", ">"])
-    };
+    let names: &[&str] = if wide { &["layer", "phase", "op"] } else { &["owner"] };
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
+    let mut table = table(&times.behind(&[names, &["category", ">blocks", ">bytes", ">"]].concat()));
     for owner in owners.iter().take(MOST_ROWS) {
         let numbers = [exact(owner.blocks), exact(owner.bytes), size(owner.bytes)];
         let names = if wide {
@@ -171,7 +170,7 @@ fn alive(run: &Run, width: usize) -> String {
         } else {
             vec![owner_name(&owner.scope), owner.category.to_string()]
         };
-        table.add_row(names.into_iter().chain(numbers));
+        table.add_row(names.into_iter().chain(numbers).chain(times.of_layer(&owner.scope.layer)));
     }
     table.text(width)
 }

@@ -18,6 +18,8 @@ const RULE: char = '\u{2500}';
 const LONGEST_NAME: usize = 30;
 /// Names are not cut below this, whatever the width.
 const SHORTEST_NAME: usize = 8;
+/// Names are not cut below this as long as there are columns that the table can do without.
+const READABLE_NAME: usize = 24;
 /// Blanks behind each column, beside the one that always stands between two of them; and where the terminal is too narrow for
 /// that.
 const PADDING: u16 = 2;
@@ -33,18 +35,27 @@ pub(super) fn is_wide(width: usize) -> bool {
 }
 
 /// Rows below column heads.
+#[derive(Clone)]
 pub(super) struct Table {
     heads: Vec<String>,
+    /// For each column, whether the table can do without it.
+    optional: Vec<bool>,
     rows: Vec<Vec<String>>,
     /// A text below each row; empty where there is none.
     notes: Vec<String>,
 }
 
 /// A table with these column heads. A head that begins with `>` belongs to a column of numbers: they are aligned to the right,
-/// and never cut.
+/// and never cut. A head that begins with `?` belongs to a column that the table can do without: it is left out where names would
+/// have to be cut too short for it.
 pub(super) fn table<S: AsRef<str>>(heads: &[S]) -> Table {
-    let heads = heads.iter().map(|head| head.as_ref().to_owned()).collect();
-    Table { heads, rows: Vec::new(), notes: Vec::new() }
+    let heads = heads.iter().map(AsRef::as_ref);
+    Table {
+        optional: heads.clone().map(|head| head.starts_with('?')).collect(),
+        heads: heads.map(|head| head.trim_start_matches('?').to_owned()).collect(),
+        rows: Vec::new(),
+        notes: Vec::new(),
+    }
 }
 
 impl Table {
@@ -66,13 +77,31 @@ impl Table {
 
     /// The columns that the table needs when its names are cut as much as they may be.
     pub(super) fn least_width(&self) -> usize {
-        self.width(&self.fit(0))
+        self.width(&self.fit(0, SHORTEST_NAME))
     }
 
     /// The text, without blanks at the ends of its lines, in lines of at most `width` columns. Where that is not enough, columns
-    /// stand nearer to each other, then heads are broken into lines, and then names are cut, the longest first.
+    /// that the table can do without are left out, the last first, columns stand nearer to each other, then heads are broken into
+    /// lines, and then names are cut, the longest first.
     pub(super) fn text(&self, width: usize) -> String {
-        let drawn = self.drawn(&self.fit(width));
+        let mut table = self.clone();
+        while table.width(&table.fit(width, READABLE_NAME)) > width
+            && let Some(last) = table.optional.iter().rposition(|&optional| optional)
+        {
+            table.remove_column(last);
+        }
+        table.whole_text(width)
+    }
+
+    fn remove_column(&mut self, column: usize) {
+        self.heads.remove(column);
+        self.optional.remove(column);
+        self.rows.iter_mut().filter(|row| column < row.len()).for_each(|row| drop(row.remove(column)));
+    }
+
+    /// The text with all columns.
+    fn whole_text(&self, width: usize) -> String {
+        let drawn = self.drawn(&self.fit(width, SHORTEST_NAME));
         let head_lines = drawn.lines().position(|line| line.starts_with(RULE)).map_or(0, |rule| rule + 1);
         let mut out = String::new();
         for (index, line) in drawn.lines().enumerate() {
@@ -89,8 +118,8 @@ impl Table {
         out
     }
 
-    /// How to draw the table in `width` columns.
-    fn fit(&self, width: usize) -> Fit {
+    /// How to draw the table in `width` columns, with names cut to at least `shortest` characters.
+    fn fit(&self, width: usize, shortest: usize) -> Fit {
         let mut fit = Fit::whole(self);
         if self.width(&fit) <= width {
             return fit;
@@ -106,7 +135,7 @@ impl Table {
         while self.width(&fit) > width {
             let names = (0..self.heads.len()).filter(|&column| !self.is_number(column));
             let longest = names.max_by_key(|&column| fit.cells[column]);
-            let Some(longest) = longest.filter(|&column| fit.cells[column] > SHORTEST_NAME) else { break };
+            let Some(longest) = longest.filter(|&column| fit.cells[column] > shortest) else { break };
             fit.cells[longest] -= 1;
             fit.heads[longest] = in_words(&fit.heads[longest], fit.least_head(longest)).join("\n");
         }
@@ -220,6 +249,18 @@ made by a layer                   bytes that were freed   freed in
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains("encoder.layers.11.attention.out                   1,024   backward\n"), "{text}");
         assert_eq!(example().whole_width(), 66);
+    }
+
+    #[test]
+    fn a_column_that_only_adds_is_left_out_where_there_is_no_room() {
+        let mut table = table(&["layer", ">bytes", "?>of time", "?note"]);
+        table.add_row(["encoder.layers.11.attention", "12,345", "33.0 %", "a word"].map(str::to_owned));
+        table.add_row(["fc"].map(str::to_owned));
+        assert!(table.text(60).contains("33.0 %   a word"), "{}", table.text(60));
+        let narrower = table.text(40);
+        assert!(narrower.contains("33.0 %") && !narrower.contains("note"), "{narrower}");
+        let narrowest = table.text(26);
+        assert!(narrowest.contains("12,345") && !narrowest.contains("33.0 %"), "{narrowest}");
     }
 
     #[test]

@@ -4,33 +4,41 @@ use crate::model::{Run, exact, share, size};
 use crate::view::text::table::{is_wide, owner_cells, rest_cells, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::wrapped;
-use crate::view::words::self_time::SelfColumns;
+use crate::view::words::names::owner_name;
+use crate::view::words::time_columns::{TimeColumns, Times};
 
-/// The `most` biggest owners of the peak, and the rest in one row.
+/// The `most` biggest owners of the peak, and the rest in one row. Beside times a narrow terminal has room for one name of an
+/// owner.
 pub fn top_table(run: &Run, most: usize, terminal: Terminal) -> String {
     let peak = &run.timeline.peak;
     let owners = owners(peak, run.scopes());
     let wide = is_wide(terminal.width);
-    let mut heads = vec!["layer", "phase", "op", "category", ">bytes", ">share"];
-    if wide {
-        heads.push(">");
-    }
-    // In a narrow terminal they would leave no room for names.
-    let times = if wide { SelfColumns::new(&run.timeline) } else { SelfColumns::none() };
-    let mut table = table(&times.behind(&heads));
-    let mut row = |cells: [String; 4], bytes: u64, time: Vec<String>| {
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
+    let in_parts = wide || !times.any();
+    let names: &[&str] = if in_parts { &["layer", "phase", "op"] } else { &["owner"] };
+    let numbers: &[&str] = match (wide, in_parts) {
+        (true, _) => &["category", ">bytes", ">share", ">"],
+        (false, true) => &["category", ">bytes", ">share"],
+        (false, false) => &["category", ">bytes", "?>share"],
+    };
+    let mut table = table(&times.behind(&[names, numbers].concat()));
+    let mut row = |cells: Vec<String>, bytes: u64, time: Vec<String>| {
         let numbers = [exact(bytes), share(bytes, peak.live_bytes)];
         table.add_row(cells.into_iter().chain(numbers).chain(wide.then(|| size(bytes))).chain(time));
     };
-    for (index, owner) in owners.iter().take(most).enumerate() {
-        // A scope with several categories has its time in the first of its rows.
-        let is_first = owners[..index].iter().all(|before| before.scope != owner.scope);
-        let time = if is_first { times.of_scopes(|names| *names == owner.scope) } else { times.blank() };
-        row(owner_cells(&owner.scope, owner.category), owner.bytes, time);
+    for owner in owners.iter().take(most) {
+        let cells = if in_parts {
+            owner_cells(&owner.scope, owner.category).to_vec()
+        } else {
+            vec![owner_name(&owner.scope), owner.category.to_string()]
+        };
+        row(cells, owner.bytes, times.of_layer(&owner.scope.layer));
     }
     if owners.len() > most {
         let rest = &owners[most..];
-        row(rest_cells(rest.len()), rest.iter().map(|owner| owner.bytes).sum(), times.blank());
+        let cells = rest_cells(rest.len());
+        let cells = if in_parts { &cells[..] } else { &cells[..2] };
+        row(cells.to_vec(), rest.iter().map(|owner| owner.bytes).sum(), times.blank());
     }
     let meaning = times.meaning().map_or_else(String::new, |meaning| wrapped(&meaning, "", "  ", terminal.width));
     format!("Who owns the peak\n{}{meaning}", table.text(terminal.width))

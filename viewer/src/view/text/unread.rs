@@ -5,6 +5,7 @@ use crate::view::text::table::{Table, is_wide, short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::{name_or_dash, owner_name};
+use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::unread::{NOT_TOLD, history, unread_sentences};
 
 /// Characters of the scope in which storages were freed.
@@ -17,14 +18,18 @@ pub fn unread_text(run: &Run, most: usize, terminal: Terminal) -> String {
     let Some(recorded) = &run.timeline.unread else { return out + &wrapped(NOT_TOLD.trim_end(), "", "", width) };
     let storages = unread(&run.timeline);
     unread_sentences(recorded, &storages).iter().for_each(|sentence| out.push_str(&wrapped(sentence, "", "  ", width)));
+    let times = TimeColumns::new(&run.timeline, Times::OfLayer);
     let (freed, held): (Vec<_>, Vec<_>) = storages.into_iter().partition(|storages| storages.freed);
     for (title, storages) in
         [("Freed later, and not read again before that", freed), ("Held to the end of the recording", held)]
     {
         if !storages.is_empty() {
-            let table = if is_wide(width) { wide_table(&storages, most) } else { narrow_table(&storages, most) };
-            out.push_str(&format!("\n{title}\n{}", table.text(width)));
+            let table = if is_wide(width) { wide_table } else { narrow_table };
+            out.push_str(&format!("\n{title}\n{}", table(&storages, &times, most).text(width)));
         }
+    }
+    if recorded.unread.blocks > 0 {
+        times.meaning().iter().for_each(|meaning| out.push_str(&wrapped(meaning, "", "  ", width)));
     }
     fitted(&out, width)
 }
@@ -36,12 +41,12 @@ fn layer_and_op(scope: Option<&ScopeNames>, otherwise: &str) -> String {
     })
 }
 
-fn wide_table(storages: &[UnreadStorages], most: usize) -> Table {
+fn wide_table(storages: &[UnreadStorages], times: &TimeColumns, most: usize) -> Table {
     let heads = ["made by", "category", ">blocks", ">bytes", ">", "last read by", ">at", ">held for", "freed in"];
-    let mut table = table(&heads);
+    let mut table = table(&times.behind(&heads));
     for one in storages.iter().take(most) {
         let or_dash = |ns: Option<u64>| ns.map_or("-".to_owned(), time);
-        table.add_row([
+        let cells = [
             layer_and_op(one.made_in.as_ref(), "others"),
             one.category.to_string(),
             exact(one.sums.blocks),
@@ -51,18 +56,20 @@ fn wide_table(storages: &[UnreadStorages], most: usize) -> Table {
             or_dash(one.read_ns),
             or_dash(one.held_ns),
             one.freed_in.as_ref().map_or("-".to_owned(), |scope| shortened(&owner_name(scope), PLACE_WIDTH)),
-        ]);
+        ];
+        table.add_row(cells.into_iter().chain(times.of_maker(one)));
     }
     if let Some([name, numbers @ ..]) = rest(storages, most) {
         let dash = || "-".to_owned();
-        table.add_row([name, dash()].into_iter().chain(numbers).chain([dash(), dash(), dash(), dash()]));
+        let cells = [name, dash()].into_iter().chain(numbers).chain([dash(), dash(), dash(), dash()]);
+        table.add_row(cells.chain(times.blank()));
     }
     table
 }
 
 /// Who read the storages last and who freed them stands below their row.
-fn narrow_table(storages: &[UnreadStorages], most: usize) -> Table {
-    let mut table = table(&["made by", "category", ">blocks", ">bytes", ">"]);
+fn narrow_table(storages: &[UnreadStorages], times: &TimeColumns, most: usize) -> Table {
+    let mut table = table(&times.behind(&["made by", "category", ">blocks", ">bytes", ">"]));
     for one in storages.iter().take(most) {
         let cells = [
             layer_and_op(one.made_in.as_ref(), "others"),
@@ -71,10 +78,10 @@ fn narrow_table(storages: &[UnreadStorages], most: usize) -> Table {
             exact(one.sums.usable_bytes),
             size(one.sums.usable_bytes),
         ];
-        table.add_row_with_note(cells, history(one));
+        table.add_row_with_note(cells.into_iter().chain(times.of_maker(one)), history(one));
     }
     if let Some([name, numbers @ ..]) = rest(storages, most) {
-        table.add_row([name, "-".to_owned()].into_iter().chain(numbers));
+        table.add_row([name, "-".to_owned()].into_iter().chain(numbers).chain(times.blank()));
     }
     table
 }

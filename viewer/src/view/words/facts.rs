@@ -1,6 +1,11 @@
 //! The facts of a run, and what its recording lacks.
+use alloc_timeline::Ending;
+
 use crate::model::{Run, date, exact, size, text_of, time};
 use crate::view::words::stacks::{CUT_SHORT, sampling_notes};
+
+/// Said of what only the end of a recording tells, where there was none.
+pub(in crate::view) const NO_END: &str = "not known: the recording did not reach its end";
 
 /// Recorded facts that are left out: the time of the start is displayed as a date, and the process id helps nobody later.
 const LEFT_OUT: [&str; 2] = ["pid", "started_unix_ns"];
@@ -41,15 +46,18 @@ pub(in crate::view) fn losses(run: &Run) -> Vec<String> {
     let timeline = &run.timeline;
     let tracker = &timeline.tracker;
     let mut losses = tracker.losses.clone();
-    let mut count = |number: u64, what: &str| {
-        if number > 0 {
+    if tracker.overhead_bytes.is_none() {
+        losses.push(format!("how many events, frees and scopes the tracker missed is {NO_END}"));
+    }
+    let mut count = |number: Option<u64>, what: &str| {
+        if let Some(number) = number.filter(|&number| number > 0) {
             losses.push(format!("{} {what}", exact(number)));
         }
     };
     count(tracker.dropped_events, "events could not be put into order and were counted without it");
     count(tracker.foreign_frees, "frees of blocks that the tracker had not seen made");
     count(tracker.overflowed_scopes, "scopes beyond the table's size, counted under 'other scopes'");
-    count(timeline.peak.slack_bytes, "bytes by which the peak may differ from the true one");
+    count(Some(timeline.peak.slack_bytes), "bytes by which the peak may differ from the true one");
     let untracked = timeline.interposition.iter().filter(|resolution| !resolution.tracked);
     losses.extend(untracked.map(|resolution| {
         format!(
@@ -58,7 +66,11 @@ pub(in crate::view) fn losses(run: &Run) -> Vec<String> {
         )
     }));
     if timeline.book.is_none() {
-        losses.push("the account of the resident set is unavailable: /proc could not be read".to_owned());
+        let why = match timeline.ending {
+            Ending::Recovered => "not known: none was written down before the process died",
+            _ => "unavailable: /proc could not be read",
+        };
+        losses.push(format!("the account of the resident set is {why}"));
     }
     if let Some(stacks) = &timeline.stacks {
         let cut_short = (!stacks.complete).then(|| CUT_SHORT.trim_end().to_owned());

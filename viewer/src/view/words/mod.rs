@@ -11,6 +11,7 @@ pub(super) mod self_time;
 pub(super) mod unread;
 mod verdicts;
 
+pub(super) mod time_columns;
 pub(super) mod trend;
 
 pub(super) mod stacks;
