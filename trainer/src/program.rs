@@ -9,7 +9,7 @@ use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::settings::Mode;
-use crate::{check, compare, console, conv_bench, exit_code, fit, limited, run, sweep, tables};
+use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, run, sweep, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -29,7 +29,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.task {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
-            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?)
+            let settings = check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?;
+            run::run(&model_flags::with_checkpoints(settings, args.checkpoint.as_ref())?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;

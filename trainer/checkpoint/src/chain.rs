@@ -34,6 +34,9 @@ pub struct Stage {
 pub struct Chain {
     /// What is live throughout: parameters, the optimizer's state, the input of the first stage.
     pub fixed_bytes: u64,
+    /// The most that is live while the optimizer updates the parameters, above that: all of their gradients, and what the
+    /// optimizer takes for a while. No schedule changes it.
+    pub update_peak_bytes: u64,
     /// The stages in order, the loss last. The backward pass starts at the loss, so nobody hands it a gradient.
     pub stages: Vec<Stage>,
 }

@@ -28,7 +28,7 @@
 //!     ..Stage::default()
 //! };
 //! let loss = Stage { forward_ns: 1, backward_ns: 2, ..Stage::default() };
-//! let chain = Chain { fixed_bytes: 100, stages: vec![stage.clone(), stage.clone(), stage.clone(), stage, loss] };
+//! let chain = Chain { fixed_bytes: 100, update_peak_bytes: 0, stages: vec![stage.clone(), stage.clone(), stage.clone(), stage, loss] };
 //!
 //! let whole = plan(&chain, Plan::None).expect("always possible");
 //! assert_eq!((whole.simulated.peak_bytes, whole.simulated.ns), (100 + 4 * 12 + 2 + 2, 5 * 3));

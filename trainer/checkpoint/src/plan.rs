@@ -121,7 +121,7 @@ mod tests {
         };
         let mut stages: Vec<Stage> = [64, 64, 16, 16, 4, 4].map(stage).into();
         stages.push(Stage { output_bytes: 1, saved_bytes: 2, saved_and_output_bytes: 3, ..Stage::default() });
-        Chain { fixed_bytes: 1000, stages }
+        Chain { fixed_bytes: 1000, update_peak_bytes: 0, stages }
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
     fn the_schedule_is_the_recursions() {
         for stages in 1..=20 {
             let stage = Stage { forward_ns: 1, ..Stage::default() };
-            let chain = Chain { fixed_bytes: 0, stages: vec![stage; stages] };
+            let chain = Chain { fixed_bytes: 0, update_peak_bytes: 0, stages: vec![stage; stages] };
             for slots in 1..=stages + 1 {
                 let schedule = revolve(stages, slots).expect("there is a slot");
                 let simulated = simulate(&chain, &schedule).expect("valid");

@@ -53,7 +53,7 @@ mod tests {
             // A map is 1, and a graph keeps the map that its stage leaves. The loss takes nothing.
             let stage =
                 Stage { output_bytes: 1, saved_bytes: 1, saved_and_output_bytes: 1, forward_ns: 1, ..Stage::default() };
-            let mut chain = Chain { fixed_bytes: 1, stages: vec![stage; stages as usize] };
+            let mut chain = Chain { fixed_bytes: 1, update_peak_bytes: 0, stages: vec![stage; stages as usize] };
             chain.stages.push(Stage::default());
             for segments in 1..=stages {
                 let schedule = sequential(chain.stages.len(), segments as usize).expect("enough stages");

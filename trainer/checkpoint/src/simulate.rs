@@ -17,7 +17,8 @@ use crate::schedule::{Keep, Operation, Schedule};
 pub struct Simulated {
     /// The most that is live at once, what is there throughout included.
     pub peak_bytes: u64,
-    /// The operation of the schedule during which that is; the first of several.
+    /// The operation of the schedule during which that is, the first of several; its length when it is in the update behind
+    /// the last operation.
     pub peak_at: usize,
     /// Time of all operations.
     pub ns: u64,
@@ -125,10 +126,14 @@ pub fn simulate(chain: &Chain, schedule: &Schedule) -> Result<Simulated, Invalid
             (simulated.peak_bytes, simulated.peak_at) = (most, at);
         }
     }
-    match present.iter().rposition(|stage| !stage.reversed) {
-        Some(stage) => Err(Invalid::Unfinished { stage }),
-        None => Ok(simulated),
+    if let Some(stage) = present.iter().rposition(|stage| !stage.reversed) {
+        return Err(Invalid::Unfinished { stage });
     }
+    let update = chain.fixed_bytes + chain.update_peak_bytes;
+    if update > simulated.peak_bytes {
+        (simulated.peak_bytes, simulated.peak_at) = (update, schedule.0.len());
+    }
+    Ok(simulated)
 }
 
 /// Whether an operation finds what it needs.
@@ -203,7 +208,11 @@ mod tests {
             backward_ns: 10,
             ..Stage::default()
         };
-        Chain { fixed_bytes: 1000, stages: vec![stage(1, 10, 11, 100), stage(2, 20, 20, 200), stage(4, 40, 44, 0)] }
+        Chain {
+            fixed_bytes: 1000,
+            update_peak_bytes: 0,
+            stages: vec![stage(1, 10, 11, 100), stage(2, 20, 20, 200), stage(4, 40, 44, 0)],
+        }
     }
 
     fn parsed(text: &str) -> Schedule {
@@ -245,6 +254,9 @@ mod tests {
         chain.stages[1].backward_peak_bytes = 5000;
         let found = simulate(&chain, &parsed("s1 s2 s3 d3 b3 b2 b1")).expect("valid");
         assert_eq!((found.peak_bytes, found.peak_at), (1000 + 11 + 20 + 2 + 5000, 5), "above what was live before");
+        chain.update_peak_bytes = 9000;
+        let found = simulate(&chain, &parsed("s1 s2 s3 d3 b3 b2 b1")).expect("valid");
+        assert_eq!((found.peak_bytes, found.peak_at), (10_000, 7), "behind the last operation");
     }
 
     #[test]

@@ -30,8 +30,11 @@ fn stage(most: u64) -> impl Strategy<Value = Stage> {
 }
 
 fn chain(stages: impl Into<prop::collection::SizeRange>, most: u64) -> impl Strategy<Value = Chain> {
-    (prop::collection::vec(stage(most), stages), 0..most)
-        .prop_map(|(stages, fixed_bytes)| Chain { fixed_bytes, stages })
+    (prop::collection::vec(stage(most), stages), 0..most, 0..most).prop_map(|(stages, fixed_bytes, update)| {
+        // An update has all gradients.
+        let gradients = stages.iter().map(|stage| stage.gradient_bytes).sum::<u64>();
+        Chain { fixed_bytes, update_peak_bytes: gradients + update, stages }
+    })
 }
 
 /// A map in the search.
@@ -118,6 +121,9 @@ impl State {
 
 /// The least time of all persistent schedules in a budget, by Dijkstra's algorithm; `None` when there is none.
 fn least_ns(chain: &Chain, budget: u64) -> Option<u64> {
+    if chain.fixed_bytes + chain.update_peak_bytes > budget {
+        return None;
+    }
     let stages = chain.stages.len();
     let start = State { maps: vec![Map::Gone; stages], graphs: vec![false; stages], left: stages };
     let mut best = HashMap::from([(start.clone(), 0)]);

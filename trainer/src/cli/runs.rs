@@ -6,6 +6,7 @@ use clap::Args;
 use super::optimizer::OptimizerArgs;
 use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
+use crate::checkpoint::Asked;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
 use crate::settings::Mode;
@@ -60,6 +61,11 @@ pub struct TrainArgs {
     /// See [`OptimizerArgs`].
     #[command(flatten)]
     pub optimizer: OptimizerArgs,
+    /// Keep only some maps and compute the others again: none, sequential:SEGMENTS (sequential alone looks for the best number),
+    /// revolve:SLOTS, or bytes:SIZE for the fastest step whose peak is at most so large. What each part of the network takes
+    /// is measured first.
+    #[arg(long, value_name = "PLAN")]
+    pub checkpoint: Option<Asked>,
 }
 
 /// Several runs.
