@@ -48,18 +48,22 @@ pub fn only_some(args: &RunArgs, mode: Mode) -> Result<Option<u64>> {
 /// Checks that a run can follow a plan of checkpoints, and gives it one.
 pub fn with_checkpoints(settings: Settings, asked: Option<&Asked>) -> Result<Settings> {
     let Some(asked) = asked else { return Ok(settings) };
-    let model = settings.model;
-    if model.objective() != Objective::Classes || model.reads_text() {
-        bail!(
-            "--checkpoint {asked}: only networks that tell classes of images apart are run part by part; leave it out, or give \
-             --model resnet18"
-        );
-    }
+    is_chain(settings.model, asked)?;
     ensure!(
         settings.chained.is_none(),
         "--checkpoint {asked}: a chained expression holds every map; leave --chained out"
     );
     Ok(Settings { checkpoint: Some(asked.clone()), ..settings })
+}
+
+/// Checks that a network can be run part by part.
+pub fn is_chain(model: ModelName, asked: &Asked) -> Result<()> {
+    ensure!(
+        model.objective() == Objective::Classes && !model.reads_text(),
+        "--checkpoint {asked}: only networks that tell classes of images apart are run part by part; leave it out, or give \
+         --model resnet18"
+    );
+    Ok(())
 }
 
 fn replay(places: u64) -> Result<u64> {

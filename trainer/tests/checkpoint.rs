@@ -57,6 +57,45 @@ fn resnet() {
     check("resnet18", "64", &["none", "sequential:4", "sequential", "revolve:3"]);
 }
 
+/// A budget in which nothing fits names what would: so many bytes, which do, or a smaller batch.
+#[test]
+fn a_budget_that_is_too_small() {
+    let data = small_data(8);
+    let folder = data.path().to_str().expect("UTF-8");
+    let out = data.path().join("a.timeline.json");
+    let train = |budget: &str| {
+        let sizes = ["--batch", "4", "--steps", "2", "--image-size", "32", "--threads", "1", "--data", folder];
+        let output = ["--out", out.to_str().expect("UTF-8"), "--json-times"];
+        trainer(&[&["train", "--model", "lenet5", "--budget", budget][..], &sizes, &output].concat())
+    };
+    let ran = train("1KiB");
+    refused(&ran, &["with --batch 4 no plan takes less than", "give that much", "no smaller batch fits either"]);
+    let least = ran.stderr.split("less than ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a number");
+    let ran = train(least);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let kept: Value = serde_json::from_str(&ran.stdout).expect("one line of JSON");
+    assert!(kept["checkpoint"]["left_bytes"].as_i64().is_some_and(|left| left >= 0), "{kept}");
+}
+
+/// `trainer plan` draws the plan and knows all others; what it says of a plan is what a run takes.
+#[test]
+fn a_plan_before_the_run() {
+    let args = ["plan", "--model", "lenet5", "--batch", "4", "--image-size", "32", "--checkpoint", "sequential:2"];
+    let ran = trainer(&args);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("conv1..relu"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\nforward   c . . s s s s s\nbackward        < < < < <\n"), "{}", ran.stdout);
+    let ran = trainer(&[&args[..], &["--json"]].concat());
+    let plan: Value = serde_json::from_str(&ran.stdout).expect("one JSON object");
+    assert_eq!(plan["parts"].as_array().map(Vec::len), Some(8), "seven parts and the loss: {plan}");
+    let named = |name: &str| {
+        let others = plan["others"].as_array().expect("other plans");
+        others.iter().find(|other| other["plan"] == name).unwrap_or_else(|| panic!("{name} in {plan}")).clone()
+    };
+    assert_eq!(named("sequential:2")["peak_bytes"], plan["planned"]["peak_bytes"]);
+    assert_eq!(named("revolve:8")["recomputed"], 7, "each part but the loss once more");
+}
+
 #[test]
 fn what_is_refused() {
     let data = small_data(4);

@@ -4,6 +4,7 @@
 //! ```text
 //! chain        what each stage takes, in bytes and nanoseconds
 //! schedule     the operations of a step, in order
+//! drawing      a schedule as text
 //! simulate     a schedule over a chain -> its peak and its time, or why it cannot be run
 //! whole        nothing is computed again
 //! sequential   as `torch.utils.checkpoint.checkpoint_sequential` does: equal segments
@@ -42,6 +43,7 @@
 mod chain;
 mod schedule;
 
+mod drawing;
 mod simulate;
 
 mod persistent;
@@ -52,6 +54,7 @@ mod whole;
 mod plan;
 
 pub use chain::{Chain, Stage};
+pub use drawing::draw;
 pub use persistent::Persistent;
 pub use plan::{NoPlan, Plan, Planned, best_sequential, fastest_within, plan};
 pub use revolve::{forward_steps, revolve};

@@ -95,6 +95,7 @@ pub fn fastest_within(chain: &Chain, budget: u64) -> Result<Planned, NoPlan> {
     Ok(Planned { schedule: found.0.clone(), simulated: found.1 })
 }
 
+/// A schedule that is known to be valid, with its costs.
 fn planned(chain: &Chain, schedule: Schedule) -> Planned {
     let simulated = simulate(chain, &schedule)
         .unwrap_or_else(|invalid| unreachable!("the plans make schedules that can be run: {schedule}: {invalid}"));

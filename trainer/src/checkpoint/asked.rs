@@ -2,7 +2,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use alloc_timeline::size;
+use alloc_timeline::size::{self, SizeError};
 use trainer_checkpoint::Plan;
 
 /// What was typed, and what it means.
@@ -14,9 +14,12 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The fastest plan within so many bytes.
-    pub fn within(bytes: u64) -> Asked {
-        Asked { plan: Plan::Bytes(bytes), typed: format!("bytes:{bytes}") }
+    /// The fastest plan within a budget as it is typed: `300MiB`.
+    ///
+    /// # Errors
+    /// When it is no size.
+    pub fn within(typed: &str) -> Result<Asked, SizeError> {
+        Ok(Asked { plan: Plan::Bytes(size::parse(typed)?), typed: format!("bytes:{typed}") })
     }
 }
 

@@ -2,13 +2,14 @@
 //! training step that runs by it. The plans themselves are the crate `trainer-checkpoint`.
 //!
 //! ```text
-//! asked      what was typed: sequential:4
-//! cut        a network's stages -> parts that read one map each
-//! root       a backward pass that starts in the middle of a network
-//! generator  the state of libtorch's random generator
-//! execute    parts + a schedule -> the gradients of a step
-//! measure    parts, run one by one -> what each costs
-//! prepared   all that, put together: what a run needs, and what it says of its plan
+//! asked         what was typed: sequential:4
+//! cut           a network's stages -> parts that read one map each
+//! root          a backward pass that starts in the middle of a network
+//! generator     the state of libtorch's random generator
+//! execute       parts + a schedule -> the gradients of a step
+//! measure       parts, run one by one -> what each costs
+//! prepared      all that, put together: what a run needs, and what it says of its plan
+//! alternatives  all plans of a network, side by side
 //! ```
 mod asked;
 mod cut;
@@ -23,6 +24,9 @@ mod measure;
 
 mod prepared;
 
+mod alternatives;
+
+pub use self::alternatives::alternatives;
 pub use self::asked::Asked;
 pub use self::execute::{Moment, step};
 pub use self::measure::Case;

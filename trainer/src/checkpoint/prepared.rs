@@ -2,13 +2,20 @@
 use alloc_timeline::Timeline;
 use anyhow::{Result, bail};
 use serde::Serialize;
-use trainer_checkpoint::{Chain, Plan, Planned, Schedule, best_sequential, plan, revolve, sequential, whole};
+use trainer_checkpoint::{
+    Chain, NoPlan, Operation, Plan, Planned, Schedule, best_sequential, plan, revolve, sequential, whole,
+};
+use trainer_statistics::median;
 
 use super::asked::Asked;
 use super::cut::{Part, parts};
 use super::measure::{Case, measure};
 use crate::figures::milliseconds;
+use crate::model::shape;
 
+/// By how much a measured peak may differ from a planned one: the tracker's counts may be off by 64 KiB while the parts are
+/// measured, and by as much in the run.
+const MARGIN: u64 = 128 << 10;
 /// A step that only fills caches and makes the optimizer's state does not count.
 const WARM: usize = 1;
 
@@ -66,7 +73,11 @@ pub fn prepare(asked: &Asked, case: &Case, tracked: bool) -> Result<Prepared> {
     let parts = parts(&case.model.stages(case.classes), case.in_place);
     if tracked {
         let chain = measure(case, &parts)?;
-        let planned = plan(&chain, asked.plan).map_err(|refused| anyhow::anyhow!("--checkpoint {asked}: {refused}"))?;
+        let planned = match plan(&chain, with_margin(asked.plan)) {
+            Ok(planned) => planned,
+            Err(NoPlan::Budget { least, .. }) => bail!("{}", too_small(asked, case, &parts, least)?),
+            Err(refused) => bail!("--checkpoint {asked}: {refused}"),
+        };
         let schedule = planned.schedule.clone();
         return Ok(Prepared { parts, schedule, asked: asked.clone(), costs: Some(Costs { chain, planned }) });
     }
@@ -80,13 +91,40 @@ pub fn prepare(asked: &Asked, case: &Case, tracked: bool) -> Result<Prepared> {
         }
     };
     let Some(schedule) = schedule else {
-        bail!(
-            "--checkpoint {asked}: the network has {} parts; give 1 to {} segments, or a slot",
-            parts.len(),
-            parts.len()
-        )
+        let parts = parts.len();
+        bail!("--checkpoint {asked}: the network has {parts} parts; give 1 to {parts} segments, or 1 slot or more")
     };
     Ok(Prepared { parts, schedule, asked: asked.clone(), costs: None })
+}
+
+/// A budget less what a plan may be off by.
+fn with_margin(plan: Plan) -> Plan {
+    match plan {
+        Plan::Bytes(budget) => Plan::Bytes(budget.saturating_sub(MARGIN)),
+        other => other,
+    }
+}
+
+/// Says that no plan fits, what the smallest one takes, and which smaller batch would fit.
+fn too_small(asked: &Asked, case: &Case, parts: &[Part], least: u64) -> Result<String> {
+    let least = least + MARGIN;
+    let mut text = format!(
+        "--checkpoint {asked}: with --batch {} no plan takes less than {least} bytes; give that much",
+        case.batch
+    );
+    let (stages, input) = (case.model.stages(case.classes), case.model.input_of(case.size));
+    let mut batch = case.batch / 2;
+    while batch > 0 && shape::fits(&stages, input, batch, true).is_ok() {
+        let chain = measure(&Case { batch, ..*case }, parts)?;
+        if let Ok(planned) = plan(&chain, with_margin(asked.plan)) {
+            let bytes = planned.simulated.peak_bytes;
+            text.push_str(&format!(", or --batch {batch}, for which a plan takes {bytes} bytes"));
+            return Ok(text);
+        }
+        batch /= 2;
+    }
+    text.push_str(", or a smaller --image-size: no smaller batch fits either");
+    Ok(text)
 }
 
 impl Prepared {
@@ -97,17 +135,18 @@ impl Prepared {
         };
         let simulated = planned.simulated;
         let mut lines = vec![format!(
-            "checkpoint {}: {} parts; planned peak {} B ({} B without checkpoints), {} forward passes again, {} of {}",
+            "checkpoint {}: {} parts; planned peak {} B in {} ({} B without checkpoints), {} forward passes again, {} of {}",
             self.asked,
             self.parts.len(),
             simulated.peak_bytes,
+            place(chain, planned),
             whole_peak(chain),
             simulated.recomputed,
             milliseconds(simulated.recompute_ns),
             milliseconds(simulated.ns),
         )];
         if self.asked.plan == Plan::BestSequential {
-            lines.push(format!("  the lowest peak have {} segments", best_sequential(chain).0));
+            lines.push(format!("  {} segments have the lowest peak", best_sequential(chain).0));
         }
         lines.push(format!("  schedule: {}", self.schedule));
         lines
@@ -120,8 +159,7 @@ impl Prepared {
         let simulated = planned.simulated;
         let peaks = timeline.steps.iter().skip(WARM).filter_map(|step| step.requested_bytes);
         let measured_peak_bytes = peaks.max()?;
-        let mut times: Vec<u64> = recompute_ns.iter().skip(WARM).copied().collect();
-        times.sort_unstable();
+        let times: Vec<f64> = recompute_ns.iter().skip(WARM).map(|&ns| ns as f64).collect();
         let left_bytes = match self.asked.plan {
             Plan::Bytes(budget) => Some(budget as i64 - measured_peak_bytes as i64),
             _ => None,
@@ -136,9 +174,19 @@ impl Prepared {
             left_bytes,
             recomputed: simulated.recomputed,
             planned_recompute_ns: simulated.recompute_ns,
-            measured_recompute_ns: times.get(times.len() / 2).copied().unwrap_or(0),
+            measured_recompute_ns: median(&times).map_or(0, |ns| ns as u64),
             whole_ns: chain.least_ns(),
         })
+    }
+}
+
+/// Where a plan has its peak, in words.
+pub(super) fn place(chain: &Chain, planned: &Planned) -> String {
+    let of = |pass: &str, stage: usize| format!("the {pass} pass of {}", chain.stages[stage].name);
+    match planned.schedule.0.get(planned.simulated.peak_at) {
+        None => "the optimizer's update".to_owned(),
+        Some(&Operation::Backward { stage }) => of("backward", stage),
+        Some(operation) => of("forward", operation.stage()),
     }
 }
 

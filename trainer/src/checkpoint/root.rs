@@ -77,9 +77,9 @@ mod tests {
     fn a_failure_is_told() {
         let problem = Root::of(&Tensor::from_slice(&[3.0f32])).expect_err("no graph").to_string();
         assert!(problem.contains("no way back"), "{problem}");
-        let x = Tensor::from_slice(&[3.0f32]).set_requires_grad(true);
+        let x = Tensor::from_slice(&[3.0f32, 4.0]).set_requires_grad(true);
         let root = Root::of(&(&x * &x)).expect("it has a graph");
-        let problem = root.backward(Tensor::zeros([2], (Kind::Float, tch::Device::Cpu))).expect_err("another shape");
+        let problem = root.backward(Tensor::zeros([3], (Kind::Float, tch::Device::Cpu))).expect_err("another shape");
         assert!(problem.to_string().contains("shape"), "{problem}");
     }
 }

@@ -66,8 +66,10 @@ fn schedules(stages: usize) -> Vec<Schedule> {
     };
     let chain = Chain { stages: (0..stages).map(stage).collect(), ..Chain::default() };
     let in_bytes = Persistent::new(&chain, 100);
-    let in_bytes = in_bytes.schedules().iter().step_by(3).map(|(schedule, _)| schedule.clone());
-    let others = [sequential(stages, 1), sequential(stages, 3), revolve(stages, 1), revolve(stages, 3)];
+    let in_bytes = in_bytes.schedules();
+    // The smallest, and one from the middle.
+    let in_bytes = in_bytes.iter().rev().step_by(in_bytes.len().div_ceil(2)).map(|(schedule, _)| schedule.clone());
+    let others = [sequential(stages, 3), revolve(stages, 3)];
     in_bytes.chain(others.into_iter().flatten()).chain([whole(stages)]).collect()
 }
 

@@ -66,6 +66,10 @@ pub struct TrainArgs {
     /// is measured first.
     #[arg(long, value_name = "PLAN")]
     pub checkpoint: Option<Asked>,
+    /// The most that may be live at once in a step, as the tracker counts it: the same as --checkpoint bytes:SIZE. The run says
+    /// how much it left, and fails when it took more.
+    #[arg(long, value_name = "SIZE", value_parser = Asked::within, conflicts_with = "checkpoint")]
+    pub budget: Option<Asked>,
 }
 
 /// Several runs.
@@ -124,6 +128,10 @@ pub struct PlanArgs {
     /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
     #[arg(long, value_name = "TIMELINE")]
     pub measured: Option<PathBuf>,
+    /// Run the network part by part to measure it, draw the schedule of this plan of `train --checkpoint`, and print what all
+    /// other plans would take.
+    #[arg(long, value_name = "PLAN", conflicts_with = "measured")]
+    pub checkpoint: Option<Asked>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -129,6 +129,10 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
+    if let Some(over) = kept.and_then(|kept| kept.left_bytes).filter(|&left| left < 0) {
+        console::print_error_line(&format!("error: the run took {} B more than its budget", -over));
+        return Ok(ExitCode::from(exit_code::FAILED));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
