@@ -56,6 +56,7 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         classes,
         device: work.device,
         optimizer,
+        checkpoint: None,
         out: tracked.then_some(out),
         chained: args.chained,
         in_place: args.in_place == Switch::On,

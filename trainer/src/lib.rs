@@ -13,6 +13,7 @@
 //! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
 //! reinforcement          a game, what a player sees of it, and a memory of what was played
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
+//! checkpoint             which maps a step keeps and which it computes again -> plans that run
 //! allocator              what is typed of an allocator -> its binary and environment
 //! settings               what one run does
 //! limit                  a command inside a limit of memory
@@ -49,6 +50,8 @@ mod optimizer;
 mod reinforcement;
 
 mod model;
+
+mod checkpoint;
 
 mod allocator;
 mod settings;

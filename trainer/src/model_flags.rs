@@ -1,10 +1,11 @@
 //! What can be typed for some networks alone: sizes that a network fixes itself, chained expressions, a replay buffer.
 use anyhow::{Result, bail, ensure};
 
+use crate::checkpoint::Asked;
 use crate::cli::{InputArgs, RunArgs};
 use crate::model::{ModelName, Objective};
 use crate::reinforcement::{PLACE_BYTES, Replay};
-use crate::settings::Mode;
+use crate::settings::{Mode, Settings};
 
 /// Places of a replay buffer where none are typed.
 const PLACES: u64 = 10_000;
@@ -42,6 +43,27 @@ pub fn only_some(args: &RunArgs, mode: Mode) -> Result<Option<u64>> {
             bail!("--replay {places}: only the training of dqn has a replay buffer; leave it out, or give --model dqn")
         }
     }
+}
+
+/// Checks that a run can follow a plan of checkpoints, and gives it one.
+pub fn with_checkpoints(settings: Settings, asked: Option<&Asked>) -> Result<Settings> {
+    let Some(asked) = asked else { return Ok(settings) };
+    is_chain(settings.model, asked)?;
+    ensure!(
+        settings.chained.is_none(),
+        "--checkpoint {asked}: a chained expression holds every map; leave --chained out"
+    );
+    Ok(Settings { checkpoint: Some(asked.clone()), ..settings })
+}
+
+/// Checks that a network can be run part by part.
+pub fn is_chain(model: ModelName, asked: &Asked) -> Result<()> {
+    ensure!(
+        model.objective() == Objective::Classes && !model.reads_text(),
+        "--checkpoint {asked}: only networks that tell classes of images apart are run part by part; leave it out, or give \
+         --model resnet18"
+    );
+    Ok(())
 }
 
 fn replay(places: u64) -> Result<u64> {

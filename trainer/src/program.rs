@@ -5,11 +5,13 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 use clap::Parser;
 
+use crate::checkpoint::{Case, alternatives};
 use crate::cli::{Cli, PlanArgs, Switch, Task};
+use crate::device::DeviceName;
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::settings::Mode;
-use crate::{check, compare, console, conv_bench, exit_code, fit, limited, run, sweep, tables};
+use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, run, sweep, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -29,7 +31,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.task {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
-            run::run(&check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?)
+            let settings = check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?;
+            run::run(&model_flags::with_checkpoints(settings, args.checkpoint.as_ref().or(args.budget.as_ref()))?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;
@@ -53,15 +56,20 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, ref measured, json } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, ref measured, ref checkpoint, json } = args;
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;
     let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
-    let text = match measured {
-        None => report(model, batch, size, classes, optimizer, json)?,
-        Some(timeline) => beside(model, batch, size, classes, optimizer, timeline, json)?,
+    let text = match (measured, checkpoint) {
+        (None, Some(asked)) => {
+            model_flags::is_chain(model, asked)?;
+            let case = Case { model, batch, size, classes, device: DeviceName::Cpu, optimizer, in_place: true };
+            alternatives(asked, &case, json)?
+        }
+        (None, None) => report(model, batch, size, classes, optimizer, json)?,
+        (Some(timeline), _) => beside(model, batch, size, classes, optimizer, timeline, json)?,
     };
     console::print_result(&text)?;
     Ok(ExitCode::SUCCESS)

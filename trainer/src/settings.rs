@@ -1,6 +1,7 @@
 //! What one run does: the settings after they were checked.
 use std::path::PathBuf;
 
+use crate::checkpoint::Asked;
 use crate::device::DeviceName;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub device: DeviceName,
     /// The optimizer; there is none in inference.
     pub optimizer: Option<Optimizer>,
+    /// What a training step keeps and what it computes again; none: it keeps all, and no part of it is measured.
+    pub checkpoint: Option<Asked>,
     /// The timeline to write; none when tracking is off.
     pub out: Option<PathBuf>,
     /// Whether the forward pass consists of chained expressions.

@@ -125,7 +125,7 @@ fn the_arrows() {
     assert_eq!(graph.own("alloc-interpose"), ["alloc-tracker"]);
     assert_eq!(graph.own("alloc-torch-core"), ["alloc-tracker"]);
     assert_eq!(graph.own("alloc-torch"), ["alloc-torch-core", "alloc-tracker"]);
-    let leaves = ["trainer-cifar", "trainer-idx", "trainer-image-folder", "trainer-statistics"];
+    let leaves = ["trainer-checkpoint", "trainer-cifar", "trainer-idx", "trainer-image-folder", "trainer-statistics"];
     for leaf in leaves {
         assert_eq!(graph.own(leaf), [""; 0], "{leaf}");
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use super::optimizer::OptimizerArgs;
 use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
+use crate::checkpoint::Asked;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
 use crate::settings::Mode;
@@ -60,6 +61,15 @@ pub struct TrainArgs {
     /// See [`OptimizerArgs`].
     #[command(flatten)]
     pub optimizer: OptimizerArgs,
+    /// Keep only some maps and compute the others again: none, sequential:SEGMENTS (sequential alone looks for the best number),
+    /// revolve:SLOTS, or bytes:SIZE for the fastest step whose peak is at most so large. What each part of the network takes
+    /// is measured first.
+    #[arg(long, value_name = "PLAN")]
+    pub checkpoint: Option<Asked>,
+    /// The most that may be live at once in a step, as the tracker counts it: the same as --checkpoint bytes:SIZE. The run says
+    /// how much it left, and fails when it took more.
+    #[arg(long, value_name = "SIZE", value_parser = Asked::within, conflicts_with = "checkpoint")]
+    pub budget: Option<Asked>,
 }
 
 /// Several runs.
@@ -118,6 +128,10 @@ pub struct PlanArgs {
     /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
     #[arg(long, value_name = "TIMELINE")]
     pub measured: Option<PathBuf>,
+    /// Run the network part by part to measure it, draw the schedule of this plan of `train --checkpoint`, and print what all
+    /// other plans would take.
+    #[arg(long, value_name = "PLAN", conflicts_with = "measured")]
+    pub checkpoint: Option<Asked>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -7,7 +7,7 @@ mod objective;
 
 pub mod op;
 
-mod stage;
+pub mod stage;
 
 pub mod shape;
 
@@ -25,12 +25,16 @@ pub mod needs;
 pub mod peak;
 pub mod report;
 
+mod cross_entropy;
 mod leaky_relu;
 mod weights;
 
 mod network;
 
+pub use self::cross_entropy::cross_entropy;
 pub use self::name::ModelName;
-pub use self::network::{Chained, Network};
+#[cfg(test)]
+pub(crate) use self::network::GENERATOR;
+pub use self::network::{Chained, Network, Statistics};
 pub use self::objective::Objective;
 pub use self::zoo::{dcgan, dqn};

@@ -15,6 +15,7 @@ mod turns;
 
 mod step;
 
+mod checkpointed;
 mod dcgan;
 mod dqn;
 mod infer;
@@ -35,6 +36,7 @@ use self::progress::Progress;
 use self::recording::Recording;
 use self::step::Step;
 use self::turns::StepClocks;
+use crate::checkpoint::{self, Asked, Case, Kept, Prepared};
 use crate::data::{Batches, Corpus, Dataset, ImageBatches, Passages, Split, TextBatches};
 use crate::model::shape::shapes;
 use crate::model::{Objective, dcgan as dcgan_model};
@@ -48,6 +50,14 @@ struct StepResults {
     /// What the steps said of themselves, by name: one number a step.
     figures: BTreeMap<&'static str, Vec<f64>>,
     interrupted: bool,
+}
+
+impl StepResults {
+    /// How long each step computed parts again.
+    fn recompute_ns(&self) -> Vec<u64> {
+        let seconds = self.figures.get(checkpointed::RECOMPUTE);
+        seconds.into_iter().flatten().map(|seconds| (seconds * 1e9) as u64).collect()
+    }
 }
 
 /// Does the run that `settings` describes. The exit code is 0, or 130 after Ctrl-C.
@@ -71,18 +81,25 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         (None, None) => settings.model.objective().own_data().to_owned(),
     };
     progress.line(&format!("data: {described}"));
+    let plan = settings.checkpoint.as_ref().map(|asked| prepare(settings, asked)).transpose()?;
+    plan.iter().flat_map(Prepared::told).for_each(|line| progress.line(&line));
     let recording = Recording::start(settings, images)?;
     let mut work = {
         let _phase = phase!("init");
         tch::manual_seed(settings.seed as i64);
-        work::work(settings, batches, &recording)?
+        work::work(settings, batches, plan.clone(), &recording)?
     };
     let results = steps(settings, work.as_mut(), &recording)?;
     let timeline = recording.finish(results.interrupted)?;
 
-    if let Some(path) = timeline {
+    if let Some(path) = &timeline {
         progress.line(&format!("wrote {}", path.display()));
     }
+    let kept = match (&plan, &timeline) {
+        (Some(plan), Some(path)) => plan.kept(&alloc_timeline::load(path)?, &results.recompute_ns()),
+        _ => None,
+    };
+    kept.iter().flat_map(Kept::lines).for_each(|line| progress.line(&line));
     for (name, values) in &results.figures {
         if let Some(step) = values.iter().position(|value| !value.is_finite()) {
             console::print_error_line(&format!(
@@ -99,6 +116,9 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         for (name, values) in &results.figures {
             object[*name] = json!(values);
         }
+        if let Some(kept) = &kept {
+            object["checkpoint"] = json!(kept);
+        }
         console::print_result(&object.to_string())?;
     }
     if results.interrupted {
@@ -109,7 +129,19 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
+    if let Some(over) = kept.and_then(|kept| kept.left_bytes).filter(|&left| left < 0) {
+        console::print_error_line(&format!("error: the run took {} B more than its budget", -over));
+        return Ok(ExitCode::from(exit_code::FAILED));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Measures the parts of the network and makes the plan.
+fn prepare(settings: &Settings, asked: &Asked) -> Result<Prepared> {
+    let &Settings { model, batch, size, classes, device, in_place, .. } = settings;
+    let optimizer = settings.optimizer.context("the checks let a run through that has a plan and no optimizer")?;
+    let case = Case { model, batch, size, classes, device, optimizer, in_place };
+    checkpoint::prepare(asked, &case, settings.out.is_some())
 }
 
 /// The data in `folder`, read and checked.

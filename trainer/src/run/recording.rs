@@ -57,6 +57,9 @@ impl Recording {
                 builder = builder.fact("beta1", beta1);
             }
         }
+        if let Some(plan) = &settings.checkpoint {
+            builder = builder.fact("checkpoint", plan.to_string());
+        }
         if settings.layer_times {
             builder = builder.times(Times::ByScope);
         }

@@ -1,6 +1,7 @@
 //! What a run does over and over, by what its network learns and by the mode.
 use anyhow::{Context, Result};
 
+use super::checkpointed::Checkpointed;
 use super::dcgan::{self, Adversaries, Generation};
 use super::dqn::{Playing, QLearning};
 use super::error::During;
@@ -8,12 +9,18 @@ use super::infer::Inference;
 use super::recording::Recording;
 use super::step::Step;
 use super::train::Training;
+use crate::checkpoint::Prepared;
 use crate::data::Batches;
 use crate::model::{Network, Objective, dqn};
 use crate::settings::Settings;
 
 /// Makes the networks, their weights drawn from libtorch's generator, and what the mode adds to them.
-pub(super) fn work(settings: &Settings, batches: Option<Batches>, recording: &Recording) -> Result<Box<dyn Step>> {
+pub(super) fn work(
+    settings: &Settings,
+    batches: Option<Batches>,
+    plan: Option<Prepared>,
+    recording: &Recording,
+) -> Result<Box<dyn Step>> {
     let batches = || batches.context("the checks let a run through that needs data and has none");
     let labelled = |network: tch::Result<Network>| {
         let network = network.during("making the network")?;
@@ -27,7 +34,10 @@ pub(super) fn work(settings: &Settings, batches: Option<Batches>, recording: &Re
     Ok(match (settings.model.objective(), settings.optimizer) {
         (Objective::Classes, Some(optimizer)) => {
             let network = of_stages(settings.model.stages(settings.classes))?;
-            Box::new(Training::new(network, optimizer, batches()?)?)
+            match plan {
+                None => Box::new(Training::new(network, optimizer, batches()?)?),
+                Some(plan) => Box::new(Checkpointed::new(network, optimizer, batches()?, plan)?),
+            }
         }
         (Objective::Classes, None) => {
             Box::new(Inference::new(of_stages(settings.model.stages(settings.classes))?, batches()?))

@@ -1,7 +1,7 @@
 //! What each stage computes, as calls of libtorch.
 use tch::{Result, Tensor};
 
-use super::how::How;
+use super::how::{How, Statistics};
 use super::inputs::Inputs;
 use super::sequence;
 use crate::model::leaky_relu::leaky_relu;
@@ -28,7 +28,9 @@ pub(super) fn apply(op: Op, weights: &Weights, inputs: &Inputs<'_>, how: How) ->
         }
         (Op::BatchNorm { .. }, Weights::BatchNorm(weights)) => {
             let BatchNorm { weight, bias, running_mean, running_variance } = weights;
-            let (mean, variance) = (Some(running_mean), Some(running_variance));
+            // Without running statistics it uses the batch's, which in training it does anyway.
+            let running = !how.train || how.statistics == Statistics::Updated;
+            let (mean, variance) = (running.then_some(running_mean), running.then_some(running_variance));
             map.f_batch_norm(Some(weight), Some(bias), mean, variance, how.train, MOMENTUM, EPSILON, false)
         }
         (Op::Relu(place), _) if in_place(place) => map.shallow_clone().f_relu_(),

@@ -7,4 +7,15 @@ pub(super) struct How {
     pub(super) train: bool,
     /// Whether what can work in place does.
     pub(super) in_place: bool,
+    /// What batch norm does with its running statistics in training.
+    pub(super) statistics: Statistics,
+}
+
+/// What batch norm does with its running statistics in training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistics {
+    /// They take in those of the batch.
+    Updated,
+    /// They stay: the stage has seen this batch before.
+    Left,
 }

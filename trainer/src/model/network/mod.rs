@@ -10,12 +10,13 @@ mod sequence;
 
 mod apply;
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use alloc_tracker::layer;
 use tch::{Device, Result, Tensor, nn};
 
 use self::how::How;
+pub use self::how::Statistics;
 use self::inputs::Inputs;
 use super::op::Op;
 use super::stage::{Stage, last_readers};
@@ -101,7 +102,7 @@ impl Network {
             {
                 let (stage, _) = &self.layers[index];
                 let _layer = layer!(&stage.name);
-                let map = self.run(index, train)?;
+                let map = self.run(index, train, Statistics::Updated)?;
                 self.maps.push(Some(map));
                 if self.chained.is_none() {
                     self.let_go(index..=index);
@@ -116,6 +117,26 @@ impl Network {
         let logits = self.maps.pop().flatten();
         self.maps.clear();
         Ok(logits.unwrap_or_else(|| inputs.shallow_clone()))
+    }
+
+    /// In training, what the stages of `part` make of the one map that the first of them reads; they read no other from before
+    /// it. Each stage is an expression of its own.
+    pub fn forward_part(&mut self, part: Range<usize>, map: Tensor, statistics: Statistics) -> Result<Tensor> {
+        self.maps.clear();
+        self.maps.resize_with(part.start, || None);
+        self.maps.push(Some(map));
+        for index in part {
+            let (stage, _) = &self.layers[index];
+            let _layer = layer!(&stage.name);
+            let map = self.run(index, true, statistics)?;
+            self.maps.push(Some(map));
+            self.let_go(index..=index);
+        }
+        let left = self.maps.pop().flatten();
+        self.maps.clear();
+        // The map that was pushed last: the one that came in, or what a stage made of it.
+        Ok(left
+            .unwrap_or_else(|| unreachable!("a map is let go behind its last reader, and the last one has none here")))
     }
 
     /// Whether the stage `index` is the last of its expression.
@@ -141,12 +162,16 @@ impl Network {
     }
 
     /// What the stage `index` makes of the maps that it reads.
-    fn run(&self, index: usize, train: bool) -> Result<Tensor> {
+    fn run(&self, index: usize, train: bool, statistics: Statistics) -> Result<Tensor> {
         let (stage, weights) = &self.layers[index];
-        let how = How { train, in_place: self.in_place };
+        let how = How { train, in_place: self.in_place, statistics };
         apply::apply(stage.op, weights, &Inputs::new(&self.maps, &stage.reads), how)
     }
 }
+
+/// libtorch's generator is one for the process, and tests run side by side: whoever draws from it in a test holds this.
+#[cfg(test)]
+pub(crate) static GENERATOR: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[cfg(test)]
 mod tests {
@@ -155,11 +180,8 @@ mod tests {
     use crate::model::objective::Objective;
     use crate::model::shape;
     use clap::ValueEnum;
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::PoisonError;
     use tch::Kind;
-
-    /// libtorch's generator is one for the process, and tests run side by side.
-    static GENERATOR: Mutex<()> = Mutex::new(());
 
     fn elements(tensors: &[Tensor]) -> u64 {
         tensors.iter().map(|tensor| tensor.numel() as u64).sum()
