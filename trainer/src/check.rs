@@ -110,13 +110,13 @@ pub fn sizes(model: ModelName, batch: u64, size: u64, classes: u64, training: bo
     let smallest = shape::smallest(&stages, model.input(), batch, training, LARGEST_INPUT)
         .ok_or_else(|| anyhow!("{model}: takes no {one} at all with --batch {batch}"))?;
     match misfit {
-        Misfit::Long { most, .. } => bail!("{flag} {size}: {misfit} of {model}; give {flag} {most} or less"),
+        Misfit::Long { most, .. } => bail!("{flag} {size}: {misfit} in {model}; give {flag} {most} or less"),
         Misfit::Odd { .. } => bail!("{flag} {size}: {misfit} in {model}; give an even {flag}"),
         Misfit::OneValue { .. } => bail!(
             "{flag} {size} with --batch {batch}: in training of {model}, {misfit}; give {flag} {smallest} or more, or \
              --batch 2 or more"
         ),
-        _ => bail!("{flag} {size}: {misfit} of {model}; the smallest that works is {flag} {smallest}"),
+        _ => bail!("{flag} {size}: {misfit} in {model}; the smallest that works is {flag} {smallest}"),
     }
 }
 
@@ -164,6 +164,19 @@ pub fn least_bytes(model: ModelName, batch: u64, size: u64, classes: u64, optimi
 fn machine_bytes() -> Option<u64> {
     let memory = Meminfo::current().ok()?;
     Some(memory.mem_total + memory.swap_total)
+}
+
+/// Checks that the machine can lend a run so many bytes now: one that is held to them must not take them from others.
+pub fn room(bytes: u64) -> Result<()> {
+    let free = Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(u64::MAX);
+    ensure!(
+        bytes <= free,
+        "a run may take {} MB here, and of the machine's memory only {} MB are free now; end other programs, or give a \
+         smaller budget",
+        bytes / 1_000_000,
+        free / 1_000_000
+    );
+    Ok(())
 }
 
 /// Checks that learning rate and momentum are in their ranges, and that nobody gives momentum to what has none.

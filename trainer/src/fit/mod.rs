@@ -15,8 +15,13 @@ mod verified;
 
 mod answer;
 
+mod forecast;
+
 mod case;
 
+mod reason;
+
+mod edge;
 mod suite;
 
 mod table;
@@ -139,7 +144,7 @@ impl Points {
             if interrupt::requested() {
                 return Ok(false);
             }
-            let measured = measured?;
+            let measured = measured.context("a batch cannot be measured; give others with --measure")?;
             self.by = measured.by;
             match pages {
                 Pages::AsSet => self.as_set.push(measured.point),

@@ -5,6 +5,8 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::case::Case;
+use super::forecast::Forecast;
+use super::reason::Reason;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
 
@@ -47,12 +49,17 @@ struct Entry {
     plan: Option<Plan>,
 }
 
-/// What shapes say of a network, the process's own need included.
+/// What a network needs, the process included.
 #[derive(Debug, Serialize)]
 struct Plan {
     size: u64,
     /// In 8 GB.
     largest_batch: u64,
+    /// Why batch 64 does not fit.
+    reason: Option<Reason>,
+    /// What a batch consists of: `image`, `text`.
+    #[serde(skip)]
+    input: &'static str,
     /// At batch 64.
     bytes: u64,
     /// The category with the most bytes at the peak of batch 64, and the layer that has most of that.
@@ -63,11 +70,15 @@ struct Plan {
 }
 
 impl Suite {
-    /// With `base` bytes for the process itself; `case` says what each network is asked to do.
-    pub(super) fn new(base: u64, case: impl Fn(ModelName) -> Case) -> Result<Suite> {
+    /// `of` says what each network is asked to do, and what is known of its runs.
+    pub(super) fn new(of: impl Fn(ModelName) -> (Case, Forecast)) -> Result<Suite> {
+        let of_model = |model| {
+            let (case, forecast) = of(model);
+            Plan::new(&case, &forecast)
+        };
         let entries = TABLE.into_iter().map(|(name, model, trained)| {
             let known = ModelName::from_str(model, false).ok();
-            let plan = known.map(|model| Plan::new(&case(model), base)).transpose()?;
+            let plan = known.map(of_model).transpose()?;
             Ok(Entry { name, model, trained, plan })
         });
         Ok(Suite(entries.collect::<Result<Vec<Entry>>>()?))
@@ -84,14 +95,8 @@ impl Suite {
                     plan.size.to_string(),
                     plan.largest_batch.to_string(),
                     mib(plan.bytes),
-                    if plan.bytes <= DEVICE { "fits" } else { "does not fit" }.to_owned(),
-                    format!(
-                        "{} {}, the most in {} ({})",
-                        plan.category,
-                        mib(plan.category_bytes),
-                        plan.layer,
-                        mib(plan.layer_bytes)
-                    ),
+                    if plan.reason.is_some() { "does not fit" } else { "fits" }.to_owned(),
+                    plan.why(),
                 ]),
             }
             cells
@@ -103,7 +108,7 @@ impl Suite {
             ">largest batch",
             ">batch 64 needs",
             "in 8 GB",
-            "largest contributor at batch 64",
+            "what makes batch 64 fail, or what it has most of",
         ];
         format!(
             "what trained in 8 GB, and what did not (seed 001, Table II, batches of 1 to 64)\n{}\nthere: TensorFlow 1.13 on \
@@ -116,7 +121,7 @@ impl Suite {
 }
 
 impl Plan {
-    fn new(case: &Case, base: u64) -> Result<Plan> {
+    fn new(case: &Case, forecast: &Forecast) -> Result<Plan> {
         let step = case.step(BATCH)?;
         let (category, category_bytes) = step
             .by_category()
@@ -126,12 +131,23 @@ impl Plan {
         let (layer, layer_bytes) = step.largest_layer(category);
         Ok(Plan {
             size: case.size,
-            largest_batch: case.largest(DEVICE.saturating_sub(base))?,
-            bytes: base + step.peak().bytes,
+            largest_batch: case.largest(DEVICE, forecast)?,
+            reason: Reason::of(case, BATCH, DEVICE, forecast)?,
+            input: if case.model.reads_text() { "text" } else { "image" },
+            bytes: forecast.needed(BATCH, &step).bytes(),
             category: category.name(),
             category_bytes,
             layer,
             layer_bytes,
         })
+    }
+
+    /// What makes batch 64 fail; where it fits, what it has most of.
+    fn why(&self) -> String {
+        let Plan { category, category_bytes, layer, layer_bytes, .. } = self;
+        match &self.reason {
+            Some(reason) => reason.text(self.input),
+            None => format!("{category} {}, the most in {layer} ({})", mib(*category_bytes), mib(*layer_bytes)),
+        }
     }
 }

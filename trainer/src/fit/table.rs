@@ -1,17 +1,23 @@
-//! `trainer fit-table`: the largest batch of each network under each budget, from its plan, and the seed document 001's list of
-//! what trains in 8 GB and what does not.
+//! `trainer fit-table`: the largest batch of each network under each budget, from its plan and three small measured runs of it, and
+//! the seed document 001's list of what trains in 8 GB and what does not.
 //!
-//! What a process needs is taken as a base, which is the same for all networks (libraries, tracker, stacks), and the predicted
-//! peak. The workspace inside of operators is not in it: the largest batch here is an upper bound, which `--verify` puts to the
-//! test in runs under the budget as their limit.
+//! ```text
+//! lenet5, measured -> process -\
+//! plan, three batches measured -> forecast -> edge in each budget, why none -> table
+//!                                                \-> runs under the budget as their limit (--verify)
+//! ```
+//!
+//! With `--base` nothing is measured: the plan and that number are all, and the workspace inside of operators is missing.
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::case::Case;
+use super::edge::Edge;
+use super::forecast::{Forecast, Sample};
 use super::suite::Suite;
-use super::trial::{Pages, Trial, Trials};
+use super::trial::{Pages, Trials};
 use crate::child::Job;
 use crate::cli::{FitTableArgs, InputArgs, Models, WorkArgs};
 use crate::device::DeviceName;
@@ -21,63 +27,44 @@ use crate::model::plan::bytes_an_image;
 use crate::settings::Mode;
 use crate::{check, console, exit_code, interrupt};
 
-/// The batch of the run that the base is measured by.
+/// The batch of the run that the process is measured by.
 const BASE_BATCH: u64 = 2;
-/// The steps of a run at the edge.
+/// The largest batch that is measured; smaller where a network would need more than these bytes for it, but not below four.
+const MEASURED: u64 = 16;
+const MEASURED_BYTES: u64 = 1 << 30;
+const LEAST_MEASURED: u64 = 4;
+/// The optimizer's state is there in the second step.
 const STEPS: u64 = 2;
-/// A batch that is killed is followed by one that is smaller by this part, so often.
-const DOWN: u64 = 16;
-const TRIES: usize = 6;
 
 /// One network under all budgets.
 #[derive(Debug, Serialize)]
 struct Row {
     model: &'static str,
     size: u64,
-    /// Bytes at the peak of one input, and of what each further one brings and leaves for the backward pass.
+    /// Bytes at the planned peak of one input, and of what each further one brings and leaves for the backward pass.
     one_bytes: u64,
     bytes_an_input: u64,
+    /// What the process needs besides tensors and workspace.
+    process_bytes: u64,
+    /// Why it was not measured, and is answered from shapes alone.
+    not_measured: Option<String>,
     edges: Vec<Edge>,
-}
-
-/// The largest batch under one budget.
-#[derive(Debug, Serialize)]
-struct Edge {
-    budget_bytes: u64,
-    largest: u64,
-    /// Runs under the budget, in the order in which they were made.
-    trials: Vec<Trial>,
-    /// Why there are none.
-    skipped: Option<String>,
-}
-
-impl Edge {
-    /// `56`, `56, of that 52 ran`, `0`.
-    fn text(&self) -> String {
-        let passed = self.trials.iter().find(|trial| trial.passed).map(|trial| trial.batch);
-        match (passed, self.trials.last()) {
-            (Some(passed), _) if passed == self.largest => format!("{passed}, it ran"),
-            (Some(passed), _) => format!("{}, {passed} ran", self.largest),
-            (None, Some(last)) => format!("{}, {} killed", self.largest, last.batch),
-            (None, None) => self.largest.to_string(),
-        }
-    }
 }
 
 /// Prints the tables that `args` asks for.
 ///
 /// # Errors
-/// When the base cannot be measured, or a network does not take the size.
+/// When the process cannot be measured, or no network takes what was asked for.
 pub fn fit_table(args: &FitTableArgs) -> Result<ExitCode> {
     let device = args.work.device;
     check::optimizer(args.optimizer)?;
     ensure!(device == DeviceName::Cpu, "--device {device}: this is about the memory of a process; give --device cpu");
-    let fits = |case: &Case| match check::sizes(case.model, BASE_BATCH, case.size, case.classes, true) {
-        Ok(()) => true,
-        Err(reason) => {
-            console::print_error_line(&format!("left out: {}: {reason}", case.model));
-            false
-        }
+    let fits = |case: &Case| {
+        let asked = InputArgs::of(case.model, case.size, case.classes);
+        let taken = check::input(case.model, &asked).and_then(|()| case.takes(BASE_BATCH));
+        let Err(reason) = taken else { return true };
+        console::print_error_line(&format!("left out: {}: {reason}", case.model));
+        false
     };
     let cases = Models::listed(&args.models).into_iter().map(|model| Case::asked(model, args));
     let cases: Vec<Case> = cases.filter(fits).collect();
@@ -87,20 +74,32 @@ pub fn fit_table(args: &FitTableArgs) -> Result<ExitCode> {
     let runs = Runs { args, folder: folder.path() };
     let base = args.base.map_or_else(|| runs.base(), Ok)?;
     let mut rows = Vec::new();
+    let mut forecasts: Vec<(Case, Forecast)> = Vec::new();
     for case in cases {
-        let edges = args.budgets.iter().map(|&budget| runs.edge(&case, budget, base)).collect::<Result<Vec<Edge>>>()?;
+        let (forecast, not_measured) = runs.forecast(&case, base);
+        let mut edges = Vec::new();
+        for &budget in &args.budgets {
+            edges.push(runs.edge(&case, budget, &forecast)?);
+        }
         if interrupt::requested() {
             return Ok(ExitCode::from(exit_code::INTERRUPTED));
         }
         rows.push(Row {
             model: case.model.as_str(),
             size: case.size,
-            one_bytes: case.peak(1)?,
+            one_bytes: case.step(1)?.peak().bytes,
             bytes_an_input: bytes_an_image(&case.model.stages(case.classes), case.model.input_of(case.size))?,
+            process_bytes: forecast.process_bytes(),
+            not_measured,
             edges,
         });
+        forecasts.push((case, forecast));
     }
-    let suite = Suite::new(base, |model| Case::reference(model, args.optimizer))?;
+    let suite = Suite::new(|model| {
+        let case = Case::reference(model, args.optimizer);
+        let measured = forecasts.iter().find(|(measured, _)| *measured == case);
+        (case, measured.map_or_else(|| Forecast::of_shapes(base), |(_, forecast)| forecast.clone()))
+    })?;
     let text = if args.json {
         let optimizer = args.optimizer.name.as_str();
         serde_json::json!({ "base_bytes": base, "optimizer": optimizer, "rows": rows, "suite": suite }).to_string()
@@ -113,29 +112,51 @@ pub fn fit_table(args: &FitTableArgs) -> Result<ExitCode> {
 
 /// The table of budgets.
 fn text(rows: &[Row], args: &FitTableArgs, base: u64) -> String {
-    let mut heads: Vec<String> = ["model", ">size", ">one input", ">a further one"].map(str::to_owned).into();
-    heads.extend(args.budgets.iter().map(|&budget| format!(">in {}", mib(budget))));
+    let mut heads: Vec<String> =
+        ["model", ">size", ">one input", ">a further one", ">process"].map(str::to_owned).into();
+    heads.extend(args.budgets.iter().map(|&budget| format!(">in {}", size_text(budget))));
     let cells = rows.iter().map(|row| {
-        let numbers = [row.model.to_owned(), row.size.to_string(), mib(row.one_bytes), mib(row.bytes_an_input)];
-        numbers.into_iter().chain(row.edges.iter().map(Edge::text)).collect()
+        let bytes = [row.one_bytes, row.bytes_an_input, row.process_bytes].map(mib);
+        let names = [row.model.to_owned(), row.size.to_string()];
+        names.into_iter().chain(bytes).chain(row.edges.iter().map(Edge::text)).collect()
     });
-    let how = if args.base.is_some() { "as given" } else { "measured by a run of lenet5, pages given back" };
     let mut text = format!(
-        "largest batch in training by {}, from shapes\n{}\nbesides: {} for the process itself, {how}\nnot in it: \
-         workspace inside of operators, and freed pages that the allocator keeps; so no larger batch fits, and this one \
-         may not",
+        "largest batch in training by {}\n{}\none input, a further one: live tensors by the plan. process: what a run needs \
+         besides tensors and workspace, ",
         args.optimizer,
-        table(&heads, cells),
-        mib(base)
+        table(&heads, cells)
     );
+    text.push_str(&match args.base {
+        Some(_) => "as given\nfrom shapes alone: not in it are the workspace inside of operators and freed pages that the \
+                    allocator keeps; so no larger batch fits, and this one may not"
+            .to_owned(),
+        None => format!(
+            "measured with the workspace of operators in runs of up to {MEASURED} inputs ({} by lenet5), freed pages given \
+             back; an allocator that keeps them needs more",
+            mib(base)
+        ),
+    });
     for row in rows {
+        let model = row.model;
+        if let Some(reason) = &row.not_measured {
+            text.push_str(&format!("\nfrom shapes alone, without workspace: {model}: {reason}"));
+        }
         for edge in &row.edges {
+            let place = format!("{model} in {}", size_text(edge.budget_bytes));
+            if let Some(reason) = &edge.reason {
+                text.push_str(&format!("\n{place}: no batch fits: {}", reason.text("input")));
+            }
             if let Some(reason) = &edge.skipped {
-                text.push_str(&format!("\nnot run: {} in {}: {reason}", row.model, mib(edge.budget_bytes)));
+                text.push_str(&format!("\nnot run: {place}: {reason}"));
             }
         }
     }
     text
+}
+
+/// `8 GiB`, or what it is in MiB.
+fn size_text(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 30) { format!("{} GiB", bytes >> 30) } else { mib(bytes) }
 }
 
 /// The runs behind the tables.
@@ -150,33 +171,54 @@ impl Runs<'_> {
         let case = Case::reference(ModelName::LeNet5, self.args.optimizer);
         console::print_error_line("measuring what the process itself needs: lenet5");
         let measured = self.with_trials(&case, |trials| trials.measure(BASE_BATCH, Pages::GivenBack))?;
-        Ok(measured.point.unreclaimable_bytes.saturating_sub(case.peak(BASE_BATCH)?))
+        Ok(measured.point.unreclaimable_bytes.saturating_sub(case.step(BASE_BATCH)?.peak().bytes))
+    }
+
+    /// What `case` needs at any batch, from three runs of it. Where they cannot be made, from shapes and `base`, and why.
+    fn forecast(&self, case: &Case, base: u64) -> (Forecast, Option<String>) {
+        if self.args.base.is_some() {
+            return (Forecast::of_shapes(base), None);
+        }
+        match self.samples(case) {
+            Ok(samples) => (Forecast::measured(&samples), None),
+            Err(reason) => (Forecast::of_shapes(base), Some(format!("{reason:#}"))),
+        }
+    }
+
+    /// Measures `case` in batches of a quarter, a half and all of what is small enough.
+    fn samples(&self, case: &Case) -> Result<Vec<Sample>> {
+        let mut most = MEASURED;
+        while most > LEAST_MEASURED && case.step(most)?.peak().bytes > MEASURED_BYTES {
+            most /= 2;
+        }
+        let mut samples = Vec::new();
+        for batch in [most / 4, most / 2, most] {
+            if case.takes(batch).is_err() {
+                continue;
+            }
+            ensure!(!interrupt::requested(), "it was interrupted");
+            console::print_error_line(&format!("measuring {}, batch {batch}", case.model));
+            let measured = self.with_trials(case, |trials| {
+                check::memory(case.model, &WorkArgs { batch, ..trials.work.clone() }, Some(case.optimizer))?;
+                trials.measure(batch, Pages::GivenBack)
+            })?;
+            let needed = measured.point.unreclaimable_bytes;
+            samples.push(Sample::new(batch, case.step(batch)?, needed, &measured.timeline));
+        }
+        Ok(samples)
     }
 
     /// The largest batch of `case` in `budget`, put to the test where that was asked for.
-    fn edge(&self, case: &Case, budget: u64, base: u64) -> Result<Edge> {
-        let largest = case.largest(budget.saturating_sub(base))?;
-        let mut edge = Edge { budget_bytes: budget, largest, trials: Vec::new(), skipped: None };
-        if !self.args.verify {
-            return Ok(edge);
-        }
-        let mut batch = largest;
-        while batch > 0 && edge.trials.len() < TRIES && !interrupt::requested() {
-            console::print_error_line(&format!("running {}, batch {batch}, in {}", case.model, mib(budget)));
-            match self.with_trials(case, |trials| trials.limited(batch, Pages::GivenBack, budget)) {
-                Ok(trial) => {
-                    let passed = trial.passed;
-                    edge.trials.push(trial);
-                    if passed {
-                        break;
-                    }
-                    batch -= (batch / DOWN).max(1);
-                }
-                Err(reason) => {
-                    edge.skipped = Some(format!("{reason:#}"));
-                    break;
-                }
-            }
+    fn edge(&self, case: &Case, budget: u64, forecast: &Forecast) -> Result<Edge> {
+        let mut edge = Edge::of(case, budget, forecast)?;
+        if self.args.verify {
+            edge.look_for_it(case.smallest(), |batch| {
+                ensure!(!interrupt::requested(), "it was interrupted");
+                case.takes(batch)?;
+                check::room(budget)?;
+                console::print_error_line(&format!("running {}, batch {batch}, in {}", case.model, size_text(budget)));
+                self.with_trials(case, |trials| trials.limited(batch, Pages::GivenBack, budget))
+            });
         }
         Ok(edge)
     }
@@ -198,16 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edge_in_words() {
-        let edge = |trials: &[(u64, bool)]| Edge {
-            budget_bytes: 0,
-            largest: 56,
-            trials: trials.iter().map(|&(batch, passed)| Trial::ended(batch, passed)).collect(),
-            skipped: None,
-        };
-        assert_eq!(edge(&[]).text(), "56");
-        assert_eq!(edge(&[(56, true)]).text(), "56, it ran");
-        assert_eq!(edge(&[(56, false), (53, true)]).text(), "56, 53 ran");
-        assert_eq!(edge(&[(56, false), (53, false)]).text(), "56, 53 killed");
+    fn budgets_in_the_unit_that_they_are_typed_in() {
+        assert_eq!([8 << 30, 512 << 20, 3 << 29].map(size_text), ["8 GiB", "512.0 MiB", "1536.0 MiB"]);
     }
 }

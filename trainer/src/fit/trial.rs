@@ -55,6 +55,8 @@ impl Pages {
 /// What a run without a limit told.
 pub(super) struct Measured {
     pub(super) point: Point,
+    /// Its own record.
+    pub(super) timeline: Timeline,
     /// What counted: `cgroup-v2`, `cgroup-v1` or `address-space`.
     pub(super) by: &'static str,
     /// Whether the allocator can be told to give pages back: jemalloc can.
@@ -101,9 +103,13 @@ impl Trials<'_> {
         let (ran, path) = self.run(batch, pages, &holder, Limit(None))?;
         ensure!(
             ran.status.success(),
-            "batch {batch}: the run that was to be measured ended with {}; its message stands above; give smaller \
-             batches with --measure",
-            ran.status
+            "batch {batch}: the run that was to be measured ended with {}; {}",
+            ran.status,
+            if ran.status.code().is_some() {
+                "its message stands above"
+            } else {
+                "the machine may lack the memory for it"
+            }
         );
         let timeline: Timeline = alloc_timeline::load(&path)?;
         let unreclaimable_bytes =
@@ -116,7 +122,8 @@ impl Trials<'_> {
             file_bytes: ran.file_peak_bytes.unwrap_or(0),
             step_ns: median(&steps),
         };
-        Ok(Measured { point, by: holder.word(), can_give_back: timeline.allocator.backend == "jemalloc" })
+        let can_give_back = timeline.allocator.backend == "jemalloc";
+        Ok(Measured { point, timeline, by: holder.word(), can_give_back })
     }
 
     /// Runs `batch` images with `budget` bytes in a control group.

@@ -62,6 +62,16 @@ impl Step {
         largest.map_or_else(Default::default, |(layer, bytes)| (layer.to_owned(), bytes))
     }
 
+    /// The most bytes that are live at any instant of each phase and layer.
+    pub fn by_place(&self) -> BTreeMap<(&'static str, &str), u64> {
+        let mut by_place = BTreeMap::new();
+        for instant in self.live.instants() {
+            let most: &mut u64 = by_place.entry((instant.phase.name(), self.layer(instant.stage))).or_default();
+            *most = instant.bytes.max(*most);
+        }
+        by_place
+    }
+
     /// The instant of a phase and a layer at which most is live, and its number; the latest of several.
     pub(super) fn instant_of(&self, phase: &str, layer: &str) -> Option<(usize, Instant)> {
         let is_it = |instant: &Instant| instant.phase.name() == phase && self.layer(instant.stage) == layer;
