@@ -8,6 +8,7 @@ use clap::Parser;
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::{beside, report};
+use crate::model::rules::rules;
 use crate::settings::Mode;
 use crate::{check, compare, console, conv_bench, exit_code, fit, limited, run, sweep, tables};
 
@@ -53,13 +54,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, ref measured, json } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, ref measured, rules: by_rule, json } = args;
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;
     let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
     let text = match measured {
+        None if by_rule => rules(model, batch, size, classes, json)?,
         None => report(model, batch, size, classes, optimizer, json)?,
         Some(timeline) => beside(model, batch, size, classes, optimizer, timeline, json)?,
     };

@@ -118,6 +118,9 @@ pub struct PlanArgs {
     /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
     #[arg(long, value_name = "TIMELINE")]
     pub measured: Option<PathBuf>,
+    /// Say what each layer keeps for its backward pass, by which rule, and where libtorch has it written.
+    #[arg(long, conflicts_with = "measured")]
+    pub rules: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,
