@@ -21,10 +21,10 @@ const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
 /// The plan knows tensors that outlive their operator, and nothing else.
 const NOT_MODELLED: [&str; 4] = ["workspace", "metadata", "runtime", "other"];
 
-fn compared(model: &str, [flag, number]: [&str; 2], optimizer: &str) -> Value {
+fn compared(model: &str, batch: &str, [flag, number]: [&str; 2], optimizer: &str) -> Value {
     let folder = folder();
     let out = folder.path().join("run.timeline.json");
-    let size = ["--model", model, "--batch", "3", flag, number, "--optimizer", optimizer];
+    let size = ["--model", model, "--batch", batch, flag, number, "--optimizer", optimizer];
     let data = if flag == "--length" { TEXTS } else { DATA };
     let more = ["--steps", "2", "--threads", "1", "--data", data, "--out", text(&out)];
     let ran = run(command("trainer").arg("train").args(size).args(more));
@@ -34,8 +34,8 @@ fn compared(model: &str, [flag, number]: [&str; 2], optimizer: &str) -> Value {
     serde_json::from_str(&ran.stdout).expect("one JSON object")
 }
 
-fn check(model: &str, size: [&str; 2], optimizer: &str) {
-    let compared = compared(model, size, optimizer);
+fn check(model: &str, batch: &str, size: [&str; 2], optimizer: &str) {
+    let compared = compared(model, batch, size, optimizer);
     let (predicted, measured) = (&compared["predicted"], &compared["measured"]);
     assert!(predicted["bytes"].as_u64() <= measured["bytes"].as_u64(), "{model}: {compared}");
     // Nearly all have their peak while an operator has workspace, and the plan knows that instant. Without workspace nothing
@@ -56,7 +56,7 @@ fn check(model: &str, size: [&str; 2], optimizer: &str) {
 #[test]
 fn what_is_live_outside_of_the_running_operator() {
     for (model, size) in MODELS {
-        check(model, size, "sgd");
+        check(model, "3", size, "sgd");
     }
 }
 
@@ -64,7 +64,21 @@ fn what_is_live_outside_of_the_running_operator() {
 #[test]
 fn other_optimizers() {
     for optimizer in ["adam", "nesterov", "adagrad"] {
-        check("resnet18", SMALL, optimizer);
+        check("resnet18", "3", SMALL, optimizer);
+    }
+}
+
+/// A step with three passes and two updates; one that plays, draws from a replay buffer and asks a second network. In small
+/// batches the optimizer has the peak, in large ones a backward pass.
+#[test]
+fn steps_of_more_than_one_pass() {
+    for (model, batch, side, optimizer) in [
+        ("dcgan", "3", "64", "adam"),
+        ("dcgan", "96", "64", "sgd"),
+        ("dqn", "4", "84", "rmsprop"),
+        ("dqn", "256", "84", "sgd"),
+    ] {
+        check(model, batch, ["--image-size", side], optimizer);
     }
 }
 

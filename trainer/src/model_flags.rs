@@ -7,8 +7,6 @@ use crate::model::{ModelName, Objective};
 use crate::reinforcement::{PLACE_BYTES, Replay};
 use crate::settings::{Mode, Settings};
 
-/// Places of a replay buffer where none are typed.
-const PLACES: u64 = 10_000;
 /// So that products of sizes stay far below 2^63.
 const MOST_PLACES: u64 = 1_000_000_000;
 
@@ -35,7 +33,7 @@ pub fn only_some(args: &RunArgs, mode: Mode) -> Result<Option<u64>> {
         bail!("--chained: the steps of {model} are not written as chained expressions; leave --chained out");
     }
     if model.objective() == Objective::QLearning && mode == Mode::Train {
-        return replay(args.replay.unwrap_or(PLACES)).map(Some);
+        return replay(args.replay.unwrap_or(Replay::PLACES)).map(Some);
     }
     match args.replay {
         None => Ok(None),

@@ -10,6 +10,7 @@ use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::device::DeviceName;
 use crate::model::list::models;
 use crate::model::report::{beside, report};
+use crate::model::rules::rules;
 use crate::settings::Mode;
 use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, run, sweep, tables};
 
@@ -56,7 +57,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, ref measured, ref checkpoint, json } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, ref measured, ref checkpoint, rules: by_rule, json } = args;
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;
@@ -68,6 +69,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode> {
             let case = Case { model, batch, size, classes, device: DeviceName::Cpu, optimizer, in_place: true };
             alternatives(asked, &case, json)?
         }
+        (None, None) if by_rule => rules(model, batch, size, classes, json)?,
         (None, None) => report(model, batch, size, classes, optimizer, json)?,
         (Some(timeline), _) => beside(model, batch, size, classes, optimizer, timeline, json)?,
     };

@@ -132,6 +132,9 @@ pub struct PlanArgs {
     /// other plans would take.
     #[arg(long, value_name = "PLAN", conflicts_with = "measured")]
     pub checkpoint: Option<Asked>,
+    /// Say what each layer keeps for its backward pass, by which rule, and where libtorch has it written.
+    #[arg(long, conflicts_with_all = ["measured", "checkpoint"])]
+    pub rules: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -24,6 +24,7 @@ pub mod minimum;
 pub mod needs;
 pub mod peak;
 pub mod report;
+pub mod rules;
 
 mod cross_entropy;
 mod leaky_relu;

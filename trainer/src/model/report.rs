@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::name::ModelName;
 use super::needs::{by_layer, total};
+use super::objective::Objective;
 use super::passes::{input_bytes_of, saved_by_pass};
 use super::peak::measured::Comparison;
 use super::peak::{self, Step};
 use super::plan::{F32, label_bytes};
 use crate::figures::table;
 use crate::optimizer::Optimizer;
+use crate::reinforcement::{PLACE_BYTES, Replay};
 
 /// The text of `trainer plan`: a table, or one JSON object of bytes.
 pub fn report(
@@ -34,9 +36,9 @@ pub fn report(
     let labels = label_bytes(&stages, batch, input)?;
     let passes = model.passes(size, classes);
     let inputs = input_bytes_of(&passes, batch);
-    let step = Step::new(&stages, batch, input, optimizer)?;
-    let peak::Instant { phase, stage, bytes: peak_bytes } = step.peak();
-    let peak_layer = step.layer(stage);
+    let step = Step::of(model, batch, size, classes, optimizer, None)?;
+    let peak::Instant { phase, layer, bytes: peak_bytes } = step.peak();
+    let peak_layer = step.layer(layer);
     if as_json {
         let saved: BTreeMap<&String, u64> =
             layers.iter().filter(|(_, needs)| needs.saved > 0).map(|(layer, needs)| (layer, needs.saved)).collect();
@@ -52,6 +54,9 @@ pub fn report(
             "optimizer": optimizer.name.as_str(), "optimizer_state_bytes": all.optimizer_state,
             "saved_bytes": all.saved, "saved_for_backward": saved, "by_layer": layers, "peak": peak,
         });
+        if model.objective() == Objective::QLearning {
+            object["replay_bytes"] = json!(Replay::PLACES * PLACE_BYTES);
+        }
         if passes.len() > 1 {
             object["passes"] = json!(saved_by_pass(&passes, batch)?);
         }
@@ -63,6 +68,9 @@ pub fn report(
     line(&format!("state of the optimizer, {optimizer}"), all.optimizer_state);
     line("buffers (batch norm's running statistics, networks that do not learn)", all.buffers);
     line("input (images or tokens, and labels)", inputs + labels);
+    if model.objective() == Objective::QLearning {
+        line(&format!("replay buffer of {} places, input as well", Replay::PLACES), Replay::PLACES * PLACE_BYTES);
+    }
     line("saved for backward", all.saved);
     if passes.len() > 1 {
         for pass in saved_by_pass(&passes, batch)? {
@@ -105,13 +113,14 @@ pub fn beside(
     ];
     facts.extend(optimizer.momentum().map(|momentum| ("momentum", momentum.into())));
     is_of(&timeline, &facts, path)?;
-    let step = Step::new(&model.stages(classes), batch, model.input_of(size), optimizer)?;
+    let replay = timeline.run.get("replay").and_then(Value::as_u64);
+    let step = Step::of(model, batch, size, classes, optimizer, replay)?;
     let comparison = Comparison::new(&step, &timeline);
     Ok(if as_json { serde_json::to_string(&comparison)? } else { comparison.text() })
 }
 
 /// What the size of a model's input is called.
-fn size_name(model: ModelName) -> &'static str {
+pub(super) fn size_name(model: ModelName) -> &'static str {
     if model.reads_text() { "length" } else { "image_size" }
 }
 

@@ -49,6 +49,8 @@ pub struct Transitions {
 impl Replay {
     /// The fewest places from which a batch can be drawn: a state of four frames, and the frame after it.
     pub const FEWEST: u64 = FRAMES as u64 + 1;
+    /// The places where none are asked for.
+    pub const PLACES: u64 = 10_000;
 
     /// A buffer of so many places, all of them empty; at least [`Replay::FEWEST`].
     pub fn new(capacity: usize) -> Replay {

@@ -70,7 +70,7 @@ impl Row {
             point,
             published: published(model, batch, size),
             every_map_twice: every_map_twice(model, batch, input, classes)?,
-            plan: Step::new(&stages, batch, input, optimizer)?.peak().bytes,
+            plan: Step::of(model, batch, size, classes, optimizer, None)?.peak().bytes,
             by_category: by_category.map(|(category, bytes)| (category.name(), bytes)).into(),
             measured: None,
         })

@@ -1,37 +1,30 @@
 //! Blocks that live and die while a step is walked through, and what was live at each instant.
 use alloc_timeline::Category;
 
-/// The phases of a step in their order, as the trainer names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Init,
-    Data,
-    Forward,
-    Loss,
-    Backward,
-    Optimizer,
-}
+/// A phase of a step, by the name that it has in the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase(pub(super) &'static str);
 
 impl Phase {
+    pub(super) const INIT: Phase = Phase("init");
+    pub(super) const DATA: Phase = Phase("data");
+    pub(super) const FORWARD: Phase = Phase("forward");
+    pub(super) const LOSS: Phase = Phase("loss");
+    pub(super) const BACKWARD: Phase = Phase("backward");
+    pub(super) const OPTIMIZER: Phase = Phase("optimizer");
+
     /// The name in the timeline.
     pub fn name(self) -> &'static str {
-        match self {
-            Phase::Init => "init",
-            Phase::Data => "data",
-            Phase::Forward => "forward",
-            Phase::Loss => "loss",
-            Phase::Backward => "backward",
-            Phase::Optimizer => "optimizer",
-        }
+        self.0
     }
 }
 
-/// Who owns a block: the phase and the stage that allocated it (the loss is one behind the last, and what is made in no layer
-/// one behind the loss), and what it is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Who owns a block: the phase and the layer that allocated it, and what it is for. A layer is meant by its number in the
+/// step's list of [`Layers`](super::layers::Layers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub phase: Phase,
-    pub stage: usize,
+    pub layer: usize,
     pub category: Category,
 }
 
@@ -52,7 +45,8 @@ struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instant {
     pub phase: Phase,
-    pub stage: usize,
+    /// The layer that runs, by its number.
+    pub layer: usize,
     /// Bytes then live.
     pub bytes: u64,
 }
@@ -67,8 +61,8 @@ pub(super) struct Live {
 
 impl Live {
     /// A new block with one holder.
-    pub(super) fn allocate(&mut self, phase: Phase, stage: usize, category: Category, bytes: u64) -> Id {
-        let owner = Owner { phase, stage, category };
+    pub(super) fn allocate(&mut self, phase: Phase, layer: usize, category: Category, bytes: u64) -> Id {
+        let owner = Owner { phase, layer, category };
         self.blocks.push(Block { owner, bytes, holders: 1, born: self.instants.len(), died: None });
         self.bytes += bytes;
         self.blocks.len() - 1
@@ -95,8 +89,8 @@ impl Live {
     }
 
     /// Notes what is live now.
-    pub(super) fn look(&mut self, phase: Phase, stage: usize) {
-        self.instants.push(Instant { phase, stage, bytes: self.bytes });
+    pub(super) fn look(&mut self, phase: Phase, layer: usize) {
+        self.instants.push(Instant { phase, layer, bytes: self.bytes });
     }
 
     /// All instants, in order.
@@ -118,14 +112,14 @@ mod tests {
     #[test]
     fn what_was_live_at_an_instant() {
         let mut live = Live::default();
-        let first = live.allocate(Phase::Forward, 0, Category::Activation, 100);
-        live.look(Phase::Forward, 0);
-        let second = live.allocate(Phase::Forward, 1, Category::Activation, 10);
+        let first = live.allocate(Phase::FORWARD, 0, Category::Activation, 100);
+        live.look(Phase::FORWARD, 0);
+        let second = live.allocate(Phase::FORWARD, 1, Category::Activation, 10);
         live.hold(first);
         live.release(first);
-        live.look(Phase::Forward, 1);
+        live.look(Phase::FORWARD, 1);
         live.release(first);
-        live.look(Phase::Forward, 2);
+        live.look(Phase::FORWARD, 2);
         assert!(live.is_held_once(second));
         let bytes: Vec<u64> = live.instants().iter().map(|instant| instant.bytes).collect();
         assert_eq!(bytes, [100, 110, 10]);

@@ -74,7 +74,7 @@ impl Comparison {
         let predicted = Place {
             bytes: peak.bytes,
             phase: Some(peak.phase.name().to_owned()),
-            layer: Some(step.layer(peak.stage).to_owned()),
+            layer: Some(step.layer(peak.layer).to_owned()),
             operator: None,
         };
         let measured = Place {
@@ -156,7 +156,7 @@ fn by_operator(step: &Step, instant: usize, rows: &[(&Scope, &Row)]) -> Vec<Diff
     let mut predicted: BTreeMap<Key, u64> = BTreeMap::new();
     for (owner, bytes) in step.live.at(instant) {
         *predicted
-            .entry((owner.category, owner.phase.name().to_owned(), step.layer(owner.stage).to_owned()))
+            .entry((owner.category, owner.phase.name().to_owned(), step.layer(owner.layer).to_owned()))
             .or_default() += bytes;
     }
     let mut measured: BTreeMap<Key, BTreeMap<&str, u64>> = BTreeMap::new();

@@ -10,14 +10,23 @@
 //! - a parameter's gradient stays (`accumulate_grad.h` takes it over without a copy);
 //! - the optimizer's state is there, as from the second step on, and its temporaries come one parameter at a time.
 //!
+//! ```text
+//! network: forward, loss, backward, update of one network -> walk, adversaries (DCGAN), q_learning (DQN) -> step -> measured
+//! ```
+//!
 //! A stage is one node here. That is so of all but recurrent layers, which libtorch may run as many operators (`aten::gru`): of
 //! them the walk is an estimate. `tests/tests/planned_peak.rs` holds the others against runs, to the byte.
 //!
 //! What is not modelled: the workspace inside of an operator (oneDNN's reordered copies and scratch memory, sums that batch
 //! norm makes, the loader's temporaries), libtorch's and the program's small blocks, and what the process held before `main`.
 //! So this is no upper bound. `measured` puts it beside a run and says which operator makes the difference.
+mod layers;
 mod live;
 
+mod network;
+
+mod adversaries;
+mod q_learning;
 mod walk;
 
 mod step;

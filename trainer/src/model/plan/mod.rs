@@ -1,40 +1,36 @@
 //! What a training step keeps for its backward pass, from the layers' shapes alone: no tensor is made.
 //!
-//! A walk over the stages in which each map lies in a *storage*: who allocated it, how many bytes, and whether the
-//! autograd graph holds on to it once the forward pass and the loss are done. The rules, per stage, are those of
-//! `tools/autograd/derivatives.yaml` in PyTorch: a formula that names `self` keeps the input, one that names `result` the
-//! output.
+//! A walk over the stages in which each map lies in a *storage*: who allocated it, how many bytes, and which nodes of the
+//! autograd graph hold on to it once the forward pass and the loss are done. Each is kept by a [`Rule`], which says what for
+//! and where libtorch has it written; most are those of `tools/autograd/derivatives.yaml` in PyTorch: a formula that names
+//! `self` keeps the input, one that names `result` the output.
 //!
 //! ```text
-//! stage            allocates                                keeps for backward
-//! conv, transposed its output                               its input
-//! batch norm       its output, mean and 1/deviation (8 B/C) its input, mean and 1/deviation
-//! relu, leaky relu nothing in place, else its output        its output; of the leaky ReLU, not in place, its input
-//! tanh, sigmoid    its output                               its output
-//! relu6            a copy of its input (in place)           the copy: hardtanh's formula names `self`
-//! max pool         its output, int64 indices                its input, the indices
-//! avg pool         its output                               its input
-//! adaptive pool    its output                               its input; to 1x1 nothing: that is a mean, which needs only sizes
-//! concat           its output                               nothing: sizes
-//! add              nothing in place, else its output        nothing: a sum needs no operand
-//! dropout          a mask of f32, and, not in place, its output   the mask
-//! linear           its output                               its input; of a sequence with its places first in memory a
-//!                                                           copy in the other order (matmul, aten/src/ATen/native/LinearAlgebra.cpp)
+//! rule -> storage -> loss, images, recurrent, sequence: what each kind of stage allocates and keeps -> kept: row by row
 //! ```
 //!
 //! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
-//! labels are the input, not counted here. `sequence` has the rules of networks over sequences, `loss` those of the losses.
+//! labels are the input, not counted here.
+mod rule;
+
 mod storage;
 mod workspace;
 
+mod images;
 mod loss;
+mod recurrent;
+
 mod sequence;
+
+mod kept;
 
 use std::collections::BTreeMap;
 
+pub use self::kept::{Counted, Kept};
+pub use self::rule::Rule;
 use self::storage::Read;
 pub(super) use self::storage::Storages;
-use super::op::{Op, Place};
+use super::op::Op;
 use super::shape::{self, Misfit, Shape};
 pub use super::shape::{F32, I64};
 use super::stage::Stage;
@@ -45,6 +41,14 @@ pub use super::loss::LOSS_LAYER;
 /// `batch` inputs of this shape in fp32.
 pub fn saved_for_backward(stages: &[Stage], batch: u64, input: Shape) -> Result<BTreeMap<String, u64>, Misfit> {
     Ok(storages(stages, batch, input)?.kept_by_owner())
+}
+
+/// The same storage by storage, in the order of the stages: who keeps each and why. What is counted sums to the same bytes.
+///
+/// # Errors
+/// When the input does not fit the stages.
+pub fn kept_by_rule(stages: &[Stage], batch: u64, input: Shape) -> Result<Vec<Kept>, Misfit> {
+    Ok(kept::kept(&storages(stages, batch, input)?, stages))
 }
 
 /// The storages of a forward pass and its loss.
@@ -92,65 +96,9 @@ pub fn label_bytes(stages: &[Stage], batch: u64, input: Shape) -> Result<u64, Mi
 
 /// The storage in which a stage leaves its map of shape `out`.
 fn left_by(storages: &mut Storages, stage: &Stage, reads: &[Read], out: Shape, batch: u64) -> usize {
-    let (name, input) = (stage.name.as_str(), reads[0].storage);
-    let bytes = batch * out.bytes();
     match stage.op {
-        Op::Linear { .. } if reads[0].places_first => {
-            storages.allocate_kept(name, batch * reads[0].shape.bytes());
-            storages.allocate(name, bytes)
-        }
-        Op::Conv(_) | Op::ConvTranspose(_) | Op::Linear { .. } | Op::AvgPool(_) => {
-            storages.keep(input);
-            storages.allocate(name, bytes)
-        }
-        Op::BatchNorm { channels } => {
-            storages.keep(input);
-            storages.allocate_kept(name, channels * F32);
-            storages.allocate_kept(name, channels * F32);
-            storages.allocate(name, bytes)
-        }
-        Op::MaxPool(_) => {
-            storages.keep(input);
-            storages.allocate_kept(name, batch * out.elements() * I64);
-            storages.allocate(name, bytes)
-        }
-        Op::Relu(place) => {
-            let output = placed(storages, name, place, input, bytes);
-            storages.keep(output);
-            output
-        }
-        // In place the formula names `result`, else `self`: in both cases what lies in the input's storage.
-        Op::LeakyRelu { place, .. } => {
-            storages.keep(input);
-            placed(storages, name, place, input, bytes)
-        }
-        Op::Tanh | Op::Sigmoid => storages.allocate_kept(name, bytes),
-        Op::Relu6 => {
-            storages.allocate_kept(name, bytes);
-            input
-        }
-        Op::AdaptiveAvgPool { side } => {
-            if side != 1 {
-                storages.keep(input);
-            }
-            storages.allocate(name, bytes)
-        }
-        Op::Dropout { place, .. } => {
-            storages.allocate_kept(name, bytes);
-            placed(storages, name, place, input, bytes)
-        }
-        Op::Concat => storages.allocate(name, bytes),
-        Op::Add(place) => placed(storages, name, place, input, bytes),
-        Op::Flatten | Op::Loss(_) => input,
-        Op::Sequence(op) => sequence::left_by(storages, op, name, reads, out, batch),
-    }
-}
-
-/// The storage of a result of `bytes`.
-fn placed(storages: &mut Storages, name: &str, place: Place, input: usize, bytes: u64) -> usize {
-    match place {
-        Place::InPlace => input,
-        Place::New => storages.allocate(name, bytes),
+        Op::Sequence(op) => sequence::left_by(storages, op, &stage.name, reads, out, batch),
+        op => images::left_by(storages, op, &stage.name, reads[0], out, batch),
     }
 }
 
@@ -162,6 +110,8 @@ pub(super) fn input_bytes(batch: u64, input: Shape) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::ValueEnum;
+
     use crate::model::name::ModelName;
 
     fn image(side: u64) -> Shape {
@@ -263,5 +213,64 @@ mod tests {
         let saved = saved_for_backward(&ModelName::ResNet18.stages(1000), 3, image(97)).expect("97 fits");
         assert_eq!(saved["conv1"], 3 * 64 * 49 * 49 * 4);
         assert_eq!(saved["maxpool"], 3 * 64 * 25 * 25 * (4 + 8));
+    }
+
+    /// What is counted under the rules of a layer's storages is what the plan says that the layer saves, in every network; and
+    /// no storage is counted twice.
+    #[test]
+    fn every_saved_byte_has_a_rule() {
+        for &model in ModelName::value_variants() {
+            let (stages, input) = (model.stages(model.default_classes()), model.input());
+            let mut by_layer: BTreeMap<String, u64> = BTreeMap::new();
+            for kept in kept_by_rule(&stages, 3, input).expect("its own size fits") {
+                assert!(!kept.rule.sentence.is_empty() && !kept.rule.sources.is_empty(), "{:?}", kept.rule);
+                if let Some(owner) = kept.allocated_by.clone() {
+                    *by_layer.entry(owner).or_default() += kept.counted_bytes();
+                }
+            }
+            assert_eq!(by_layer, saved_for_backward(&stages, 3, input).expect("fits"), "{model}");
+        }
+    }
+
+    /// Bytes of ResNet-18 by rule, one image of 224: 802,816 elements behind the stem, of which the pool leaves 200,704; a
+    /// block's first ReLU and last one have as many as its convolutions' outputs; 4,800 channels are normalised.
+    #[test]
+    fn bytes_by_rule() {
+        let kept = kept_by_rule(&ModelName::ResNet18.stages(1000), 1, image(224)).expect("224 fits");
+        let counted =
+            |rule: &str| -> u64 { kept.iter().filter(|kept| kept.rule.name() == rule).map(Kept::counted_bytes).sum() };
+        assert_eq!(counted("batch norm: input"), 2_483_712 * 4);
+        assert_eq!(counted("batch norm: mean") + counted("batch norm: 1/deviation"), 4_800 * 8);
+        assert_eq!(counted("relu: result"), 2_308_096 * 4);
+        assert_eq!(counted("max pool: indices"), 200_704 * 8);
+        assert_eq!(counted("convolution: input"), 200_704 * 4, "all others are results of ReLUs, or the image");
+        assert_eq!(counted("linear: input"), 512 * 4);
+        assert_eq!(counted("log-softmax: result"), 1000 * 4);
+        assert_eq!(counted("loss: result") + counted("negative log-likelihood: total weight"), 8);
+    }
+
+    /// The nodes of the rules and the tensors that they save stand in the header that libtorch's own build generated from
+    /// `derivatives.yaml`: that of the libtorch that these tests run on.
+    #[test]
+    fn libtorch_saves_what_the_rules_name() {
+        let header = "include/torch/csrc/autograd/generated/Functions.h";
+        let libtorch = std::env::var_os("LIBTORCH").map(std::path::PathBuf::from);
+        let Some(Ok(header)) = libtorch.map(|folder| std::fs::read_to_string(folder.join(header))) else {
+            eprintln!("skipped: LIBTORCH names no folder with {header}");
+            return;
+        };
+        let mut nodes = 0;
+        for &model in ModelName::value_variants() {
+            let stages = model.stages(model.default_classes());
+            for node in kept_by_rule(&stages, 2, model.input()).expect("fits").iter().filter_map(|kept| kept.rule.node)
+            {
+                let begin = header.find(&format!("struct TORCH_API {} ", node.name));
+                let body = begin.and_then(|begin| header[begin..].split("\n};").next());
+                let body = body.unwrap_or_else(|| panic!("{model}: libtorch has no {}", node.name));
+                assert!(body.contains(&format!("SavedVariable {}_;", node.tensor)), "{model}: {node:?}: {body}");
+                nodes += 1;
+            }
+        }
+        assert!(nodes > 1000, "{nodes}");
     }
 }

@@ -1,45 +1,66 @@
-//! What networks over sequences keep for their backward pass, by kind of stage.
-//!
-//! The formulas are in `tools/autograd/derivatives.yaml` of PyTorch. Where an operator is made of several, the function is
-//! named; its file lies in `aten/src/ATen/native/`.
-//!
-//! ```text
-//! stage            allocates                             keeps for backward
-//! half, first      nothing, a view                       nothing
-//! embedding        its output                            its input, the tokens
-//! add embedding    numbers of rows (8 B a place)         these numbers; a sum needs no operand
-//! one-hot          its output                            nothing: tokens have no gradient
-//! conv1d           its output                            its input
-//! max pool 1d      its output, int64 indices             its input, the indices: `max_pool1d` (Pooling.cpp) hands over
-//!                                                        to `max_pool2d_with_indices`
-//! layer norm       its output, mean and 1/deviation      its input, mean and 1/deviation (4 B a place each)
-//! gelu             its output                            its input
-//! heads            a copy in the other order, unless     nothing
-//!                  that is the same (one head or place)
-//! scores, weigh    the product                           both operands: `matmul` (LinearAlgebra.cpp) views them as
-//!                                                        batches for `bmm`
-//! softmax          its output                            its output
-//! concat features  its output                            nothing: sizes
-//! lstm, gru        see below
-//! ```
-//!
-//! With N texts of L places, and H features of a state, of 4 bytes each. Both layers take the places first, so they copy
-//! their input into that order, unless there is one text or one place, and leave their output in it.
-//!
-//! ```text
-//! lstm   first states, zeroes       2NH a layer
-//!        of each layer              its input (the copy, or the output of the layer before), its output LNH, the last two
-//!                                   states 2NH, oneDNN's workspace (`mkldnn_rnn_layer`, mkldnn/RNN.cpp; `workspace`)
-//! gru    first state                NH, unless it lies in another map
-//!        its input                  the copy
-//!        of each place              3NH of gates, NH of the state's part before it is multiplied in place, NH of the proposed
-//!        (`GRUCell`, RNN.cpp)       state, NH of its difference to the old one before that is multiplied in place, and NH of
-//!                                   the new state; of the last place not that, which only goes into the output
-//! ```
+//! What networks over sequences keep for their backward pass; `recurrent` has their recurrent layers. Views, one-hot rows,
+//! copies in another order and concatenations keep nothing: their gradients need sizes alone, and tokens have none.
+use super::images::{CONVOLUTION, MAX_POOL, MAX_POOL_INDICES};
+use super::recurrent::{left_by_gru, left_by_lstm};
+use super::rule::Rule;
 use super::storage::{Read, Storages};
-use super::workspace;
 use crate::model::op::SequenceOp;
 use crate::model::shape::{F32, I64, Shape};
+
+const EMBEDDING: Rule = Rule::of_node(
+    ["embedding", "tokens"],
+    ["EmbeddingBackward0", "indices"],
+    "The gradient is added to the rows that were taken.",
+    &["tools/autograd/derivatives.yaml: embedding"],
+);
+const ADD_EMBEDDING: Rule = Rule::of_node(
+    ["embedding", "numbers of the rows"],
+    ["EmbeddingBackward0", "indices"],
+    "The gradient is added to the rows that were taken, one for each place, int64; the sum with them keeps nothing.",
+    &["tools/autograd/derivatives.yaml: embedding"],
+);
+const LAYER_NORM: Rule = Rule::of_node(
+    ["layer norm", "input"],
+    ["NativeLayerNormBackward0", "input"],
+    "The backward pass normalises it once more.",
+    &["tools/autograd/derivatives.yaml: native_layer_norm"],
+);
+const LAYER_NORM_MEAN: Rule = Rule::of_node(
+    ["layer norm", "mean"],
+    ["NativeLayerNormBackward0", "result1"],
+    "The mean of each place, with which the input is normalised once more.",
+    &["tools/autograd/derivatives.yaml: native_layer_norm"],
+);
+const LAYER_NORM_DEVIATION: Rule = Rule::of_node(
+    ["layer norm", "1/deviation"],
+    ["NativeLayerNormBackward0", "result2"],
+    "The 1/deviation of each place, with which the input is normalised once more.",
+    &["tools/autograd/derivatives.yaml: native_layer_norm"],
+);
+const GELU: Rule = Rule::of_node(
+    ["gelu", "input"],
+    ["GeluBackward0", "self"],
+    "The derivative is a function of the input.",
+    &["tools/autograd/derivatives.yaml: gelu"],
+);
+const MATMUL_LEFT: Rule = Rule::of_node(
+    ["matmul", "left operand"],
+    ["BmmBackward0", "self"],
+    "The gradient of the right operand is its transpose times the gradient of the product.",
+    &["tools/autograd/derivatives.yaml: bmm", "aten/src/ATen/native/LinearAlgebra.cpp: matmul"],
+);
+const MATMUL_RIGHT: Rule = Rule::of_node(
+    ["matmul", "right operand"],
+    ["BmmBackward0", "mat2"],
+    "The gradient of the left operand is the gradient of the product times its transpose.",
+    &["tools/autograd/derivatives.yaml: bmm", "aten/src/ATen/native/LinearAlgebra.cpp: matmul"],
+);
+const SOFTMAX: Rule = Rule::of_node(
+    ["softmax", "result"],
+    ["SoftmaxBackward0", "result"],
+    "The gradient is computed from the shares.",
+    &["tools/autograd/derivatives.yaml: _softmax"],
+);
 
 /// The storage in which the stage `name` leaves its map of shape `out`.
 pub(super) fn left_by(
@@ -54,50 +75,38 @@ pub(super) fn left_by(
     let bytes = batch * out.bytes();
     match op {
         SequenceOp::Half(_) | SequenceOp::First => input,
-        SequenceOp::Embedding { .. } | SequenceOp::Conv1d { .. } | SequenceOp::Gelu => {
-            storages.keep(input);
+        SequenceOp::Embedding { .. } => {
+            storages.keep(input, &EMBEDDING);
+            storages.allocate(name, bytes)
+        }
+        SequenceOp::Conv1d { .. } => {
+            storages.keep(input, &CONVOLUTION);
+            storages.allocate(name, bytes)
+        }
+        SequenceOp::Gelu => {
+            storages.keep(input, &GELU);
             storages.allocate(name, bytes)
         }
         SequenceOp::AddEmbedding { .. } => {
-            storages.allocate_kept(name, out.size() * I64);
+            storages.allocate_kept(name, out.size() * I64, &ADD_EMBEDDING);
             input
         }
         SequenceOp::OneHot { .. } | SequenceOp::ConcatFeatures => storages.allocate(name, bytes),
+        // `max_pool1d` (aten/src/ATen/native/Pooling.cpp) hands over to `max_pool2d_with_indices`.
         SequenceOp::MaxPool1d { .. } => {
-            storages.keep(input);
-            storages.allocate_kept(name, batch * out.elements() * I64);
+            storages.keep(input, &MAX_POOL);
+            storages.allocate_kept(name, batch * out.elements() * I64, &MAX_POOL_INDICES);
             storages.allocate(name, bytes)
         }
-        SequenceOp::Lstm { from, to, layers } => {
-            keep_places_first(storages, name, reads[0], batch);
-            storages.allocate_kept(name, 2 * layers * batch * to * F32);
-            let mut output = input;
-            for layer in 0..layers {
-                let from = if layer == 0 { from } else { to };
-                storages.allocate_kept(name, workspace::of_lstm(batch, out.size(), from, to));
-                storages.allocate_kept(name, 2 * batch * to * F32);
-                output = storages.allocate_kept(name, bytes);
-            }
-            output
-        }
-        SequenceOp::Gru { to, .. } => {
-            keep_places_first(storages, name, reads[0], batch);
-            let state = batch * to * F32;
-            match reads.get(1) {
-                Some(first_state) => storages.keep(first_state.storage),
-                None => {
-                    storages.allocate_kept(name, state);
-                }
-            }
-            storages.allocate_kept(name, (7 * out.size() - 1) * state);
-            storages.allocate(name, bytes)
-        }
+        SequenceOp::Lstm { from, to, layers } => left_by_lstm(storages, [from, to, layers], name, reads[0], out, batch),
+        SequenceOp::Gru { .. } => left_by_gru(storages, name, reads, out, batch),
         SequenceOp::LayerNorm { .. } => {
-            storages.keep(input);
-            storages.allocate_kept(name, batch * out.places() * F32);
-            storages.allocate_kept(name, batch * out.places() * F32);
+            storages.keep(input, &LAYER_NORM);
+            storages.allocate_kept(name, batch * out.places() * F32, &LAYER_NORM_MEAN);
+            storages.allocate_kept(name, batch * out.places() * F32, &LAYER_NORM_DEVIATION);
             storages.allocate(name, bytes)
         }
+        // A copy in the other order, unless that is the same order.
         SequenceOp::SplitHeads { .. } | SequenceOp::MergeHeads => {
             let of_heads = if op == SequenceOp::MergeHeads { reads[0].shape } else { out };
             match of_heads {
@@ -105,27 +114,19 @@ pub(super) fn left_by(
                 _ => storages.allocate(name, bytes),
             }
         }
+        // Views of the operands as batches of matrices.
         SequenceOp::Scores { .. } | SequenceOp::Weigh => {
-            storages.keep(input);
-            storages.keep(reads[1].storage);
+            storages.keep(input, &MATMUL_LEFT);
+            storages.keep(reads[1].storage, &MATMUL_RIGHT);
             storages.allocate(name, bytes)
         }
-        SequenceOp::Softmax => storages.allocate_kept(name, bytes),
+        SequenceOp::Softmax => storages.allocate_kept(name, bytes, &SOFTMAX),
     }
 }
 
 /// Whether the stage leaves a sequence with its places first in memory. With one text or one place, there is one order.
 pub(super) fn leaves_places_first(op: SequenceOp, out: Shape, batch: u64) -> bool {
     matches!(op, SequenceOp::Lstm { .. } | SequenceOp::Gru { .. }) && batch > 1 && out.size() > 1
-}
-
-/// What a recurrent layer keeps of its input: a copy with the places first, if it does not lie like that.
-fn keep_places_first(storages: &mut Storages, name: &str, input: Read, batch: u64) {
-    if input.places_first || batch == 1 || input.shape.size() == 1 {
-        storages.keep(input.storage);
-    } else {
-        storages.allocate_kept(name, batch * input.shape.bytes());
-    }
 }
 
 #[cfg(test)]

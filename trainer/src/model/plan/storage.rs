@@ -1,18 +1,26 @@
-//! The storages of a step while the plan walks over its stages: who allocated each, and whether the graph keeps it.
+//! The storages of a step while the plan walks over its stages: who allocated each, and which nodes of the graph keep it.
 use std::collections::BTreeMap;
 
+use super::rule::Rule;
 use crate::model::shape::Shape;
 use crate::model::stage::Map;
 
 /// One block of tensor memory.
 pub(in crate::model) struct Storage {
     /// The layer that allocated it; `None` for the input.
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     pub(in crate::model) bytes: u64,
     /// The stage that allocated it, counted from 0; the loss counts as one behind the last.
     pub(in crate::model) made_by: usize,
-    /// The stages whose nodes of the graph keep it, in order.
-    pub(in crate::model) kept_by: Vec<usize>,
+    /// Who keeps it, in order.
+    pub(super) keepers: Vec<Keeper>,
+}
+
+/// A stage whose nodes of the graph keep a storage, and why.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Keeper {
+    pub(super) stage: usize,
+    pub(super) rule: &'static Rule,
 }
 
 /// How a map lies that stages read.
@@ -32,10 +40,22 @@ pub(in crate::model) struct Storages {
     maps: Vec<Read>,
 }
 
+impl Storage {
+    /// Whether a node of this stage keeps it.
+    pub(in crate::model) fn is_kept_by(&self, stage: usize) -> bool {
+        self.keepers.iter().any(|keeper| keeper.stage == stage)
+    }
+
+    /// Whether the program itself holds it until the backward pass has ended: it is the loss.
+    pub(in crate::model) fn is_held_by_program(&self) -> bool {
+        self.keepers.iter().any(|keeper| keeper.rule.node.is_none())
+    }
+}
+
 impl Storages {
     /// Nothing but the input, which is map 0.
     pub(super) fn with_input(bytes: u64, shape: Shape) -> Storages {
-        let storages = vec![Storage { owner: None, bytes, made_by: 0, kept_by: Vec::new() }];
+        let storages = vec![Storage { owner: None, bytes, made_by: 0, keepers: Vec::new() }];
         Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }] }
     }
 
@@ -62,30 +82,30 @@ impl Storages {
     /// Adds a storage and returns its index.
     pub(super) fn allocate(&mut self, owner: &str, bytes: u64) -> usize {
         let made_by = self.stage();
-        self.storages.push(Storage { owner: Some(owner.to_owned()), bytes, made_by, kept_by: Vec::new() });
+        self.storages.push(Storage { owner: Some(owner.to_owned()), bytes, made_by, keepers: Vec::new() });
         self.storages.len() - 1
     }
 
-    /// Marks a storage as kept by the graph. It may be marked twice.
-    pub(super) fn keep(&mut self, storage: usize) {
-        let stage = self.stage();
-        let kept_by = &mut self.storages[storage].kept_by;
-        if kept_by.last() != Some(&stage) {
-            kept_by.push(stage);
+    /// Marks a storage as kept by the graph under a rule. It may be marked twice.
+    pub(super) fn keep(&mut self, storage: usize, rule: &'static Rule) {
+        let keeper = Keeper { stage: self.stage(), rule };
+        let keepers = &mut self.storages[storage].keepers;
+        if !keepers.contains(&keeper) {
+            keepers.push(keeper);
         }
     }
 
     /// Adds a storage that the graph keeps from the start, and returns its index.
-    pub(super) fn allocate_kept(&mut self, owner: &str, bytes: u64) -> usize {
+    pub(super) fn allocate_kept(&mut self, owner: &str, bytes: u64, rule: &'static Rule) -> usize {
         let storage = self.allocate(owner, bytes);
-        self.keep(storage);
+        self.keep(storage, rule);
         storage
     }
 
     /// Bytes that the graph keeps, by who allocated them.
     pub(super) fn kept_by_owner(self) -> BTreeMap<String, u64> {
         let mut by_owner = BTreeMap::new();
-        for storage in self.storages.into_iter().filter(|storage| !storage.kept_by.is_empty()) {
+        for storage in self.storages.into_iter().filter(|storage| !storage.keepers.is_empty()) {
             if let Some(owner) = storage.owner {
                 *by_owner.entry(owner).or_default() += storage.bytes;
             }

@@ -1,0 +1,102 @@
+//! The walk through a step of DCGAN: three passes and two updates, in the order of `run/dcgan/train.rs`.
+use alloc_timeline::Category;
+
+use super::layers::Layers;
+use super::live::{Id, Live, Phase};
+use super::network::{Gradient, Gradients, Graph, Walked};
+use crate::model::dcgan;
+use crate::model::plan::F32;
+use crate::model::shape::{Misfit, Shape};
+use crate::optimizer::Optimizer;
+
+/// The phases of a pass of the discriminator.
+struct Pass {
+    forward: Phase,
+    loss: Phase,
+    backward: Phase,
+}
+
+const REAL: Pass = Pass {
+    forward: Phase("discriminator/real/forward"),
+    loss: Phase("discriminator/real/loss"),
+    backward: Phase("discriminator/real/backward"),
+};
+const FAKE: Pass = Pass {
+    forward: Phase("discriminator/fake/forward"),
+    loss: Phase("discriminator/fake/loss"),
+    backward: Phase("discriminator/fake/backward"),
+};
+const GENERATOR: Pass =
+    Pass { forward: Phase("generator/forward"), loss: Phase("generator/loss"), backward: Phase("generator/backward") };
+const UPDATE_DISCRIMINATOR: Phase = Phase("discriminator/optimizer");
+const UPDATE_GENERATOR: Phase = Phase("generator/optimizer");
+
+/// All that lives in one step that is not the first, and the layers.
+pub(super) fn step(batch: u64, optimizer: Optimizer) -> Result<(Live, Layers), Misfit> {
+    let (generator, judging) = (dcgan::generator(dcgan::CHANNELS), dcgan::judging());
+    let layers = Layers::of(&[&generator, &judging]);
+    let noise = Shape::Maps { channels: dcgan::NOISE, side: 1 };
+    let image = Shape::Maps { channels: dcgan::CHANNELS, side: dcgan::SIDE };
+    let first = generator.len();
+    let generator = Walked::new(&generator, batch, noise, 0)?;
+    let discriminator = Walked::new(&judging, batch, image, first)?;
+
+    let mut live = Live::default();
+    generator.allocate(&mut live, optimizer, UPDATE_GENERATOR);
+    discriminator.allocate(&mut live, optimizer, UPDATE_DISCRIMINATOR);
+    let mut of_generator = Gradients::default();
+    let mut of_discriminator = Gradients::default();
+    let data = |live: &mut Live, bytes| live.allocate(Phase::DATA, layers.none, Category::Input, bytes);
+    let real = data(&mut live, discriminator.input_bytes());
+    let noise = data(&mut live, generator.input_bytes());
+    // A label for each real image and one for each made image, to the step's end.
+    data(&mut live, 2 * batch * F32);
+
+    judge(&discriminator, &mut live, &REAL, &layers, real, &mut of_discriminator, false);
+    let made = generator.forward(&mut live, GENERATOR.forward, noise, Graph::Made);
+    live.release(noise);
+    live.hold(made.output);
+    judge(&discriminator, &mut live, &FAKE, &layers, made.output, &mut of_discriminator, false);
+    discriminator.update(&mut live, UPDATE_DISCRIMINATOR, optimizer, &mut of_discriminator);
+    let (reached, ends) =
+        judge_open(&discriminator, &mut live, &GENERATOR, &layers, made.output, &mut of_discriminator, true);
+    if let Some(reached) = reached {
+        generator.backward(&mut live, GENERATOR.backward, &made, reached, &mut of_generator, false);
+    }
+    ends.into_iter().for_each(|block| live.release(block));
+    generator.update(&mut live, UPDATE_GENERATOR, optimizer, &mut of_generator);
+    of_discriminator.let_go(&mut live);
+    Ok((live, layers))
+}
+
+/// A pass of the discriminator over `images`, of which one holder lets go behind the forward pass.
+fn judge(
+    discriminator: &Walked<'_>,
+    live: &mut Live,
+    pass: &Pass,
+    layers: &Layers,
+    images: Id,
+    gradients: &mut Gradients,
+    wanted: bool,
+) {
+    let (_, ends) = judge_open(discriminator, live, pass, layers, images, gradients, wanted);
+    ends.into_iter().for_each(|block| live.release(block));
+}
+
+/// The same, while the backward pass is to go on behind the images, whose gradient is returned if it is `wanted`, with what is
+/// to be let go when it has ended.
+fn judge_open(
+    discriminator: &Walked<'_>,
+    live: &mut Live,
+    pass: &Pass,
+    layers: &Layers,
+    images: Id,
+    gradients: &mut Gradients,
+    wanted: bool,
+) -> (Option<Gradient>, [Id; 2]) {
+    let forward = discriminator.forward(live, pass.forward, images, Graph::Made);
+    live.release(images);
+    let loss = discriminator.loss(live, pass.loss, layers, &forward, &[]);
+    let (reached, ends) = discriminator.backward_of_loss(live, pass.backward, layers, &loss);
+    (discriminator.backward(live, pass.backward, &forward, reached, gradients, wanted), ends)
+}
