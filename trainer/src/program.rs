@@ -2,12 +2,13 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::model::list::models;
 use crate::model::report::{beside, report};
+use crate::precision::Precision;
 use crate::settings::Mode;
 use crate::{check, compare, console, conv_bench, exit_code, fit, limited, run, sweep, tables};
 
@@ -53,7 +54,12 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, ref measured, json } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, precision, ref measured, json } = args;
+    ensure!(
+        precision == Precision::Fp32,
+        "--precision {precision}: the rules of a plan are those of fp32; measure a step with trainer train --precision \
+         {precision} --steps 2, or leave --precision out"
+    );
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use crate::device::DeviceName;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
+use crate::precision::Precision;
 
 /// Training or inference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -55,6 +56,8 @@ pub struct Settings {
     pub classes: u64,
     /// Where the network runs.
     pub device: DeviceName,
+    /// The numbers that the network computes in.
+    pub precision: Precision,
     /// The optimizer; there is none in inference.
     pub optimizer: Option<Optimizer>,
     /// The timeline to write; none when tracking is off.

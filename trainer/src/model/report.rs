@@ -14,6 +14,7 @@ use super::peak::{self, Step};
 use super::plan::{F32, label_bytes};
 use crate::figures::table;
 use crate::optimizer::Optimizer;
+use crate::precision::Precision;
 
 /// The text of `trainer plan`: a table, or one JSON object of bytes.
 pub fn report(
@@ -104,6 +105,10 @@ pub fn beside(
         ("optimizer", optimizer.name.as_str().into()),
     ];
     facts.extend(optimizer.momentum().map(|momentum| ("momentum", momentum.into())));
+    // Timelines from before there was another precision do not name it.
+    if timeline.run.contains_key("precision") {
+        facts.push(("precision", Precision::Fp32.as_str().into()));
+    }
     is_of(&timeline, &facts, path)?;
     let step = Step::new(&model.stages(classes), batch, model.input_of(size), optimizer)?;
     let comparison = Comparison::new(&step, &timeline);

@@ -19,6 +19,7 @@ use alloc_tracker::{layer, phase};
 use anyhow::Result;
 use tch::{Kind, Reduction, Tensor};
 
+use super::autocast::autocast;
 use super::backward::backward;
 use super::error::During;
 use super::recording::Recording;
@@ -27,6 +28,7 @@ use crate::data::Batches;
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
 use crate::optimizer::{Optimizer, Updater};
+use crate::precision::Precision;
 
 /// Labels of this value are ignored: PyTorch's default. Our data has no such label.
 const IGNORED_LABEL: i64 = -100;
@@ -36,13 +38,19 @@ pub(super) struct Training {
     network: Network,
     batches: Batches,
     updater: Updater,
+    precision: Precision,
 }
 
 impl Training {
     /// The optimizer over all trainable variables.
-    pub(super) fn new(network: Network, optimizer: Optimizer, batches: Batches) -> Result<Training> {
+    pub(super) fn new(
+        network: Network,
+        optimizer: Optimizer,
+        batches: Batches,
+        precision: Precision,
+    ) -> Result<Training> {
         let updater = Updater::new(optimizer, network.store().trainable_variables());
-        Ok(Training { network, batches, updater: updater.during("making the optimizer")? })
+        Ok(Training { network, batches, updater: updater.during("making the optimizer")?, precision })
     }
 }
 
@@ -52,11 +60,12 @@ impl Step for Training {
             let _phase = phase!("data");
             self.batches.next_batch().during("making the batch")?
         };
-        let logits = {
-            let _phase = phase!("forward");
-            self.network.forward(&batch.inputs, true).during("the forward pass")?
-        };
         let loss = {
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let logits = {
+                let _phase = phase!("forward");
+                self.network.forward(&batch.inputs, true).during("the forward pass")?
+            };
             let _phase = phase!("loss");
             let _layer = layer!(LOSS_LAYER);
             cross_entropy(logits, &batch.labels).during("the loss")?

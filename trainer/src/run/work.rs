@@ -27,10 +27,11 @@ pub(super) fn work(settings: &Settings, batches: Option<Batches>, recording: &Re
     Ok(match (settings.model.objective(), settings.optimizer) {
         (Objective::Classes, Some(optimizer)) => {
             let network = of_stages(settings.model.stages(settings.classes))?;
-            Box::new(Training::new(network, optimizer, batches()?)?)
+            Box::new(Training::new(network, optimizer, batches()?, settings.precision)?)
         }
         (Objective::Classes, None) => {
-            Box::new(Inference::new(of_stages(settings.model.stages(settings.classes))?, batches()?))
+            let network = of_stages(settings.model.stages(settings.classes))?;
+            Box::new(Inference::new(network, batches()?, settings.precision))
         }
         (Objective::Adversarial, Some(optimizer)) => {
             let networks = [labelled(dcgan::generator(settings))?, labelled(dcgan::discriminator(settings))?];
