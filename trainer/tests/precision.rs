@@ -3,7 +3,8 @@
 //! Under autocast (`aten/src/ATen/autocast_mode.cpp` of PyTorch, the list of `AutocastCPU`) convolutions, linear layers and
 //! matrix products compute in bf16. An input in fp32 is cast under the layer that asked, and so is each of its parameters;
 //! `aten::_to_copy` owns the copies. All other operators take what reaches them: ReLU and pools stay in bf16, a batch norm
-//! leaves bf16 and has its statistics in fp32, log-softmax leaves bf16. `nll_loss` is one of those that compute in fp32.
+//! leaves bf16 and has its statistics in fp32. The trainer has the loss computed in fp32, as PyTorch's `cross_entropy` does
+//! under autocast.
 mod common;
 
 use std::collections::BTreeMap;
@@ -38,7 +39,10 @@ fn run(mode: &str, model: &str, batch: u64, side: u64, precision: &str) -> Timel
     }
     let out = folder.path().join("a.timeline.json");
     let (batch, side, classes) = (batch.to_string(), side.to_string(), CLASSES.to_string());
-    let size = ["--model", model, "--batch", &batch, "--image-size", &side, "--classes", &classes];
+    let mut size = vec!["--model", model, "--batch", &batch, "--image-size", &side];
+    if !["dcgan", "dqn"].contains(&model) {
+        size.extend(["--classes", &classes]);
+    }
     let more = ["--steps", "2", "--threads", "1", "--data", text(data.path()), "--out", text(&out)];
     let ran = trainer(&[&[mode], &size[..], &more, &["--precision", precision]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -93,11 +97,9 @@ impl Expected {
         self.parameter_casts.insert(layer.to_owned(), (weights + biases) * BF16);
     }
 
-    /// The log-probabilities in bf16; the same in fp32, which `nll_loss` asks for; the loss and the weight that it was divided
-    /// by.
+    /// The log-probabilities, the loss, and the weight that it was divided by, all in fp32.
     fn loss(&mut self, batch: u64) {
-        self.saves("loss", batch * CLASSES * BF16 + F32 + F32);
-        self.casts("loss", batch * CLASSES * F32);
+        self.saves("loss", batch * CLASSES * F32 + F32 + F32);
     }
 }
 
@@ -208,35 +210,53 @@ fn what_is_learned_stays_in_fp32() {
     }
 }
 
-/// The losses of a run of so many steps.
-fn losses(data: &Path, precision: &str, seed: u64, steps: u64) -> Vec<f64> {
-    let (seed, steps) = (seed.to_string(), steps.to_string());
-    let run = ["train", "--model", "lenet5", "--batch", "8", "--image-size", "32", "--classes", "4", "--lr", "0.05"];
-    let more = ["--steps", &steps, "--seed", &seed, "--threads", "1", "--track", "off", "--json-times"];
-    let ran = trainer(&[&run[..], &more, &["--data", text(data), "--precision", precision]].concat());
+/// The mean loss of the last ten of 60 steps on Fashion-MNIST.
+fn late_loss(precision: &str, seed: u64) -> f64 {
+    let (data, seed) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/fashion-mnist"), seed.to_string());
+    let run = ["train", "--model", "lenet5", "--batch", "32", "--image-size", "32", "--classes", "10", "--lr", "0.02"];
+    let more = ["--steps", "60", "--seed", &seed, "--threads", "1", "--track", "off", "--json-times"];
+    let ran = trainer(&[&run[..], &more, &["--data", data, "--precision", precision]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let times: Value = serde_json::from_str(&ran.stdout).expect("one line of JSON");
-    serde_json::from_value(times["loss"].clone()).expect("a loss each step")
+    let losses: Vec<f64> = serde_json::from_value(times["loss"].clone()).expect("a loss each step");
+    losses[50..].iter().sum::<f64>() / 10.0
 }
 
-/// How much the loss of a run depends on its seed is the measure of how much it may depend on the precision.
+/// How far apart runs of different seeds are is the measure of how far apart runs of one seed in two precisions may be. (When
+/// this was written: 1.14 to 1.36 in fp32, and no seed further than 0.04 from that in bf16.)
 #[test]
 fn it_learns_as_fp32_does() {
-    const STEPS: u64 = 40;
-    let data = small_data(16);
-    let late = |precision: &str| -> Vec<f64> {
-        let mean_of_the_last = |seed| losses(data.path(), precision, seed, STEPS)[STEPS as usize - 10..].iter().sum::<f64>() / 10.0;
-        (1..=5).map(mean_of_the_last).collect()
-    };
+    let late = |precision: &str| (1..=5).map(|seed| late_loss(precision, seed)).collect::<Vec<f64>>();
     let (fp32, bf16) = (late("fp32"), late("bf16"));
     let most = |values: &[f64]| values.iter().copied().fold(f64::MIN, f64::max);
     let least = |values: &[f64]| values.iter().copied().fold(f64::MAX, f64::min);
-    eprintln!("late losses: fp32 {fp32:?}, bf16 {bf16:?}");
-    let chance = 4f64.ln();
+    let chance = 10f64.ln();
     assert!(most(&fp32) < chance && most(&bf16) < chance, "both learn: {fp32:?}, {bf16:?}");
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let spread = most(&fp32) - least(&fp32);
-    assert!((mean(&fp32) - mean(&bf16)).abs() <= spread, "further apart than seeds are: {fp32:?}, {bf16:?}");
+    for (one, other) in fp32.iter().zip(&bf16) {
+        assert!((one - other).abs() < spread, "further apart than seeds are: {fp32:?}, {bf16:?}");
+    }
+    assert_ne!(fp32, bf16, "other numbers were computed in");
+}
+
+/// A sweep refuses what needs more than is free by this sum: parameters and the optimizer's state in fp32, buffers, inputs,
+/// and half of what fp32 saves. No run in bf16 needs less.
+#[test]
+fn what_a_sweep_counts_on_is_less_than_a_run_needs() {
+    for (model, size) in [("lenet5", 32), ("mobilenet_v1", 64), ("densenet40_12", 32), ("dcgan", 64), ("dqn", 84)] {
+        let side = size.to_string();
+        let plan = trainer(&["plan", "--json", "--model", model, "--batch", "4", "--image-size", &side]);
+        assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+        let plan: Value = serde_json::from_str(&plan.stdout).expect("one JSON object");
+        let bytes = |name: &str| plan[name].as_u64().expect("bytes");
+        let least = bytes("parameter_bytes")
+            + bytes("optimizer_state_bytes")
+            + bytes("buffer_bytes")
+            + bytes("input_bytes")
+            + bytes("saved_bytes") / 2;
+        let needed = run("train", model, 4, size, "bf16").peak.live_bytes;
+        assert!(needed >= least, "{model}: {needed} B, and a sweep counts on {least} B");
+    }
 }
 
 #[test]
@@ -245,7 +265,11 @@ fn what_cannot_be_is_refused() {
     let with = |more: &[&'static str]| trainer(&[&train[..], more].concat());
     let fp16 = with(&["--precision", "fp16"]);
     assert_eq!(fp16.code, Some(2), "{}", fp16.stderr);
-    assert!(fp16.stderr.contains("its gradients need to be scaled") && fp16.stderr.contains("bf16 works"), "{}", fp16.stderr);
+    assert!(
+        fp16.stderr.contains("its gradients need to be scaled") && fp16.stderr.contains("bf16 works"),
+        "{}",
+        fp16.stderr
+    );
     refused(
         &with(&["--precision", "bf16", "--device", "cuda:0"]),
         &["--precision bf16 with --device cuda:0: mixed precision has been tested on a CPU alone"],
