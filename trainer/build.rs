@@ -32,6 +32,7 @@ fn main() {
 fn compile_shim(folder: &Path) {
     cc::Build::new()
         .cpp(true)
+        .file("shim/autocast.cpp")
         .file("shim/checkpoint.cpp")
         .file("shim/leaky_relu.cpp")
         .include(folder.parent().unwrap_or(folder).join("include"))

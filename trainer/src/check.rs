@@ -1,19 +1,23 @@
 //! Checks what was typed, before anything is trained, and makes the settings of a run of it.
 //!
 //! Every refusal says what is wrong, where, and what to type instead.
+mod memory;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail, ensure};
-use procfs::{Current, Meminfo};
+
+pub use self::memory::{least_bytes, memory, room};
 
 use crate::cli::{
     InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs,
 };
 use crate::device::DeviceName;
+use crate::model::ModelName;
 use crate::model::shape::{self, Misfit};
-use crate::model::{ModelName, minimum};
 use crate::model_flags;
 use crate::optimizer::{Optimizer, OptimizerName};
+use crate::precision::Precision;
 use crate::settings::{Mode, Settings, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
@@ -31,11 +35,12 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
     if let Some(settings) = optimizer {
         self::optimizer(settings)?;
     }
-    memory(args.model, work, optimizer)?;
+    precision(args.precision, work.device)?;
+    memory(args.model, work, optimizer, args.precision)?;
     let needs_data = model_flags::needs_data(args.model, mode);
     let replay = model_flags::only_some(args, mode)?;
     if let Some(places) = replay {
-        room_for_replay(places)?;
+        memory::room_for_replay(places)?;
     }
     work.device.make_ready()?;
     let threads = threads(work.threads)?;
@@ -55,6 +60,7 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         replay,
         classes,
         device: work.device,
+        precision: args.precision,
         optimizer,
         checkpoint: None,
         out: tracked.then_some(out),
@@ -92,14 +98,19 @@ pub fn input(model: ModelName, given: &InputArgs) -> Result<()> {
     }
 }
 
-/// The flag that sets the size of what `model` reads.
-fn size_flag(model: ModelName) -> &'static str {
-    if model.reads_text() { "--length" } else { "--image-size" }
+/// Checks that the device computes in such numbers.
+pub fn precision(precision: Precision, device: DeviceName) -> Result<()> {
+    ensure!(
+        precision == Precision::Fp32 || device == DeviceName::Cpu,
+        "--precision {precision} with --device {device}: mixed precision has been tested on a CPU alone; give --device cpu, \
+         or --precision fp32"
+    );
+    Ok(())
 }
 
 /// Checks that `model` can take such a batch of images of side `size`, or of texts of that length.
 pub fn sizes(model: ModelName, batch: u64, size: u64, classes: u64, training: bool) -> Result<()> {
-    let (flag, one) = (size_flag(model), if model.reads_text() { "text" } else { "image" });
+    let (flag, one) = (InputArgs::size_flag(model), if model.reads_text() { "text" } else { "image" });
     ensure!(batch > 0, "--batch 0: a step needs at least one {one}; give --batch 1 or more");
     ensure!(batch <= MOST_INPUTS, "--batch {batch}: more than {MOST_INPUTS} {one}s are not supported; give fewer");
     ensure!(classes > 0, "--classes 0: the last layer needs an output; give --classes 1 or more");
@@ -118,65 +129,6 @@ pub fn sizes(model: ModelName, batch: u64, size: u64, classes: u64, training: bo
         ),
         _ => bail!("{flag} {size}: {misfit} in {model}; the smallest that works is {flag} {smallest}"),
     }
-}
-
-/// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run. What a run
-/// needs on a GPU is not the machine's.
-pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>) -> Result<()> {
-    if work.device != DeviceName::Cpu {
-        return Ok(());
-    }
-    let Some(there) = machine_bytes() else { return Ok(()) };
-    let (flag, size) = (size_flag(model), work.input.size(model));
-    let needed = least_bytes(model, work.batch, size, work.input.classes(model), optimizer)?;
-    let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
-    ensure!(
-        needed <= there,
-        "--batch {} with {flag} {size}: {model} needs at least {} MB for this, and the machine has {} MB; give a \
-         smaller --batch or {flag}",
-        work.batch,
-        megabytes(needed),
-        megabytes(there)
-    );
-    Ok(())
-}
-
-/// Checks that the machine has room for a replay buffer.
-fn room_for_replay(places: u64) -> Result<()> {
-    let (needed, there) = (model_flags::replay_bytes(places), machine_bytes().unwrap_or(u64::MAX));
-    ensure!(
-        needed <= there,
-        "--replay {places}: a buffer of so many moves takes {} MB, and the machine has {} MB; give a smaller --replay",
-        needed.div_ceil(1_000_000),
-        there / 1_000_000
-    );
-    Ok(())
-}
-
-/// The bytes that a run certainly needs. With an optimizer it is a training run.
-pub fn least_bytes(model: ModelName, batch: u64, size: u64, classes: u64, optimizer: Option<Optimizer>) -> Result<u64> {
-    let copies = 1 + optimizer.map_or(0, Optimizer::states);
-    let stages = model.stages(classes);
-    Ok(minimum::minimum_bytes(&stages, batch, model.input_of(size), optimizer.is_some(), copies)?)
-}
-
-/// Memory and swap of the machine in bytes; unknown where there is no /proc.
-fn machine_bytes() -> Option<u64> {
-    let memory = Meminfo::current().ok()?;
-    Some(memory.mem_total + memory.swap_total)
-}
-
-/// Checks that the machine can lend a run so many bytes now: one that is held to them must not take them from others.
-pub fn room(bytes: u64) -> Result<()> {
-    let free = Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(u64::MAX);
-    ensure!(
-        bytes <= free,
-        "a run may take {} MB here, and of the machine's memory only {} MB are free now; end other programs, or give a \
-         smaller budget",
-        bytes / 1_000_000,
-        free / 1_000_000
-    );
-    Ok(())
 }
 
 /// Checks that learning rate and momentum are in their ranges, and that nobody gives momentum to what has none.
@@ -331,12 +283,6 @@ mod tests {
             optimizer(nesterov(0.0)).is_err_and(|error| error.to_string().starts_with("--momentum 0: nesterov is"))
         );
         assert!(optimizer(nesterov(0.5)).is_ok());
-    }
-
-    /// Every machine that runs this has more than a megabyte and less than a petabyte.
-    #[test]
-    fn memory_of_the_machine() {
-        assert!(machine_bytes().is_some_and(|bytes| (1_000_000..1_000_000_000_000_000).contains(&bytes)));
     }
 
     #[test]

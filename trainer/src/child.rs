@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::allocator::{ENVIRONMENT, Spec};
-use crate::cli::WorkArgs;
+use crate::cli::{InputArgs, WorkArgs};
 use crate::model::ModelName;
 use crate::optimizer::Optimizer;
 use crate::settings::Mode;
@@ -36,7 +36,7 @@ impl Job<'_> {
         let numbers = [
             ("--batch", self.batch),
             ("--steps", work.steps),
-            (if self.model.reads_text() { "--length" } else { "--image-size" }, work.input.size(self.model)),
+            (InputArgs::size_flag(self.model), work.input.size(self.model)),
             ("--threads", self.threads),
             ("--seed", work.seed),
             ("--classes", work.input.classes(self.model)),

@@ -9,6 +9,7 @@
 //! chart                  lines, columns and box plots as SVG
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
+//! precision              the numbers that a network computes in
 //! random                 random numbers that are the same everywhere
 //! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
 //! reinforcement          a game, what a player sees of it, and a memory of what was played
@@ -43,6 +44,7 @@ mod figures;
 mod chart;
 
 mod interrupt;
+mod precision;
 mod random;
 
 mod data;

@@ -4,6 +4,7 @@ use anyhow::{Result, bail, ensure};
 use crate::checkpoint::Asked;
 use crate::cli::{InputArgs, RunArgs};
 use crate::model::{ModelName, Objective};
+use crate::precision::Precision;
 use crate::reinforcement::{PLACE_BYTES, Replay};
 use crate::settings::{Mode, Settings};
 
@@ -50,6 +51,11 @@ pub fn with_checkpoints(settings: Settings, asked: Option<&Asked>) -> Result<Set
     ensure!(
         settings.chained.is_none(),
         "--checkpoint {asked}: a chained expression holds every map; leave --chained out"
+    );
+    ensure!(
+        settings.precision == Precision::Fp32,
+        "--checkpoint {asked}: a network is run part by part in fp32 alone; leave --precision {} out",
+        settings.precision
     );
     Ok(Settings { checkpoint: Some(asked.clone()), ..settings })
 }

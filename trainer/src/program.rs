@@ -2,7 +2,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 use crate::checkpoint::{Case, alternatives};
@@ -11,6 +11,7 @@ use crate::device::DeviceName;
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::model::rules::rules;
+use crate::precision::Precision;
 use crate::settings::Mode;
 use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, run, sweep, tables};
 
@@ -57,7 +58,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, ref measured, ref checkpoint, rules: by_rule, json } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, precision, ref measured, ref checkpoint, rules: by_rule, json } =
+        args;
+    ensure!(
+        precision == Precision::Fp32,
+        "--precision {precision}: the rules of a plan are those of fp32; measure a step with trainer train --precision \
+         {precision} --steps 2, or leave --precision out"
+    );
     check::input(model, input)?;
     let (size, classes) = (input.size(model), input.classes(model));
     check::sizes(model, batch, size, classes, true)?;

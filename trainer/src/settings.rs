@@ -5,6 +5,7 @@ use crate::checkpoint::Asked;
 use crate::device::DeviceName;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
+use crate::precision::Precision;
 
 /// Training or inference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -56,6 +57,8 @@ pub struct Settings {
     pub classes: u64,
     /// Where the network runs.
     pub device: DeviceName,
+    /// The numbers that the network computes in.
+    pub precision: Precision,
     /// The optimizer; there is none in inference.
     pub optimizer: Option<Optimizer>,
     /// What a training step keeps and what it computes again; none: it keeps all, and no part of it is measured.

@@ -70,6 +70,25 @@ impl Sweep {
     }
 }
 
+/// The same point in two precisions: each row says which, and so does the difference between them.
+#[test]
+fn precisions_are_an_axis() {
+    let sweep = Sweep::new();
+    let ran = sweep.run(&["--repeat", "1", "--precision", "fp32,bf16"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let rows = sweep.rows();
+    let ran: Vec<(&str, &str)> = rows.iter().map(|row| (row["precision"].as_str(), row["outcome"].as_str())).collect();
+    assert_eq!((ran.len(), ran.iter().filter(|run| **run == ("bf16", "done")).count()), (4, 2), "{ran:?}");
+    for row in &rows {
+        assert!(number(row, "peak_parameter_bytes") >= 61_706.0 * 4.0, "fp32 in both: {row:?}");
+    }
+    let apart = common::rows(&sweep.out().join("differences.csv"));
+    let apart: Vec<_> = apart.iter().filter(|row| row["axis"] == "precision").collect();
+    assert!(!apart.is_empty() && apart.iter().all(|row| row["base"] == "fp32" && row["other"] == "bf16"), "{apart:?}");
+    let page = fs::read_to_string(sweep.out().join("index.html")).expect("a page");
+    assert!(page.contains("bf16"));
+}
+
 #[test]
 fn two_points_twice() {
     let sweep = Sweep::new();
@@ -242,7 +261,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     refused("[[grid]]\nmodels = 'lenet5'\nbacth = 2\n", "bad.toml: line 3: `bacth = 2`: unknown field `bacth`");
     refused("[[grid]]\nmodels = 'lenet6'\n", "did you mean lenet5?");
     refused("[[grid]]\nmodels = 'lenet5'\nbatch = [2, 0]\n", "0 does nothing; give 1 or more");
-    refused("[[grid]]\nmodels = 'lenet5'\nprecision = 'bf16'\n", "the trainer computes in fp32 alone today");
+    refused("[[grid]]\nmodels = 'lenet5'\nprecision = 'fp16'\n", "on a CPU bf16 works");
     refused("[[grid\n", "line 1");
     let missing = trainer(&["sweep", "no-such.toml"]);
     assert_eq!(missing.code, Some(2));

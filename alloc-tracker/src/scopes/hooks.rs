@@ -54,7 +54,11 @@ pub struct Current {
 /// leave(entered);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Entered(Option<ledger::Entered>);
+pub struct Entered {
+    scope: Option<ledger::Entered>,
+    /// The call that ran before, of an operator around this one.
+    call_around: u64,
+}
 
 /// The number of `text`: one text has one number for the whole life of the process. A text that finds no room in the
 /// table (65,536 names) gets the number of `other scopes`.
@@ -83,7 +87,8 @@ pub fn text(name: Name) -> &'static str {
 ///
 /// If `layer` is given, it replaces the active layer. `phase` is entered only if no phase is active. `call` is the
 /// number of this call, different for each call of an outermost operator and not 0: a block that is freed in the call
-/// that allocated it is workspace.
+/// that allocated it is workspace. An operator within another that has a name of its own gives the number of that one, to
+/// be part of its call.
 ///
 /// ```
 /// use alloc_tracker::hooks;
@@ -100,8 +105,7 @@ pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entere
         op: op.0,
     };
     let entered = derive(change).and_then(|scope| ledger::acquire()?.enter(scope));
-    label::set_op_call(call);
-    Entered(entered)
+    Entered { scope: entered, call_around: label::set_op_call(call) }
 }
 
 /// Leaves an operator. Does nothing if a scope around it has been left already.
@@ -114,8 +118,8 @@ pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entere
 /// assert_eq!(hooks::current().op, hooks::Name::default());
 /// ```
 pub fn leave(entered: Entered) {
-    label::set_op_call(0);
-    if let (Some(entered), Some(slot)) = (entered.0, ledger::acquire()) {
+    label::set_op_call(entered.call_around);
+    if let (Some(entered), Some(slot)) = (entered.scope, ledger::acquire()) {
         slot.leave(entered);
     }
 }

@@ -5,12 +5,11 @@ use serde::Serialize;
 use trainer_checkpoint::{
     Chain, NoPlan, Operation, Plan, Planned, Schedule, best_sequential, plan, revolve, sequential, whole,
 };
-use trainer_statistics::median;
 
 use super::asked::Asked;
 use super::cut::{Part, parts};
 use super::measure::{Case, measure};
-use crate::figures::milliseconds;
+use crate::figures::{median, milliseconds};
 use crate::model::shape;
 
 /// By how much a measured peak may differ from a planned one: the tracker's counts may be off by 64 KiB while the parts are
@@ -159,7 +158,6 @@ impl Prepared {
         let simulated = planned.simulated;
         let peaks = timeline.steps.iter().skip(WARM).filter_map(|step| step.requested_bytes);
         let measured_peak_bytes = peaks.max()?;
-        let times: Vec<f64> = recompute_ns.iter().skip(WARM).map(|&ns| ns as f64).collect();
         let left_bytes = match self.asked.plan {
             Plan::Bytes(budget) => Some(budget as i64 - measured_peak_bytes as i64),
             _ => None,
@@ -174,7 +172,7 @@ impl Prepared {
             left_bytes,
             recomputed: simulated.recomputed,
             planned_recompute_ns: simulated.recompute_ns,
-            measured_recompute_ns: median(&times).map_or(0, |ns| ns as u64),
+            measured_recompute_ns: median(recompute_ns.get(WARM..).unwrap_or_default()),
             whole_ns: chain.least_ns(),
         })
     }

@@ -53,8 +53,8 @@ pub enum Task {
     FitTable(FitTableArgs),
     /// Print the memory of training steps: as published, as planned and, on request, as measured.
     Tables(TablesArgs),
-    /// Run every combination of models, batches, image sizes, optimizers, allocators, threads and modes, each several times,
-    /// and write tables and a page of plots. Continues what was interrupted.
+    /// Run every combination of models, batches, image sizes, optimizers, precisions, allocators, threads and modes, each
+    /// several times, and write tables and a page of plots. Continues what was interrupted.
     Sweep(SweepArgs),
     /// Measure one convolution: time and memory against the kernel's size, in inference and in training.
     ConvBench(ConvBenchArgs),

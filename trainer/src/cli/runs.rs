@@ -9,6 +9,7 @@ use crate::allocator::Spec;
 use crate::checkpoint::Asked;
 use crate::model::{Chained, ModelName};
 use crate::optimizer::Optimizer;
+use crate::precision::Precision;
 use crate::settings::Mode;
 
 /// One run.
@@ -20,6 +21,10 @@ pub struct RunArgs {
     /// See [`WorkArgs`].
     #[command(flatten)]
     pub work: WorkArgs,
+    /// The numbers that the network computes in: fp32; or bf16, for libtorch's autocast on a CPU, under which convolutions,
+    /// linear layers and matrix products compute in bfloat16, and parameters, gradients and the optimizer stay in fp32.
+    #[arg(long, value_name = "PRECISION", default_value_t = Precision::Fp32)]
+    pub precision: Precision,
     /// Timeline to write [default: MODEL-MODE.timeline.json].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -125,6 +130,9 @@ pub struct PlanArgs {
     /// Its state is part of the plan.
     #[command(flatten)]
     pub optimizer: OptimizerArgs,
+    /// The numbers that the network computes in; the shapes' rules are those of fp32 alone.
+    #[arg(long, value_name = "PRECISION", default_value_t = Precision::Fp32)]
+    pub precision: Precision,
     /// The timeline of a training run of this very step: puts the predicted peak beside the measured one.
     #[arg(long, value_name = "TIMELINE")]
     pub measured: Option<PathBuf>,

@@ -10,6 +10,7 @@ use super::typed::{self, list, names};
 use super::work::{LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS};
 use crate::allocator::Spec;
 use crate::optimizer::OptimizerName;
+use crate::precision::Precision;
 use crate::settings::Mode;
 
 /// The flags that make the points, which a file has in their place.
@@ -32,14 +33,6 @@ pub enum Size {
     Reference,
     /// So many pixels or tokens.
     Number(u64),
-}
-
-/// In which numbers the network computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 32-bit floats.
-    #[default]
-    Fp32,
 }
 
 /// Every combination of these is a point of the sweep.
@@ -72,7 +65,7 @@ pub struct Axes {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = typed::named::<OptimizerName>, default_value = "sgd")]
     #[serde(deserialize_with = "names", default = "usual_optimizer")]
     pub optimizer: Vec<OptimizerName>,
-    /// The numbers that the network computes in: fp32.
+    /// The numbers that the network computes in, separated by commas: fp32, bf16.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fp32")]
     #[serde(deserialize_with = "list", default = "usual_precision")]
     pub precision: Vec<Precision>,
@@ -150,7 +143,7 @@ fn usual_optimizer() -> Vec<OptimizerName> {
 }
 
 fn usual_precision() -> Vec<Precision> {
-    vec![Precision::Fp32]
+    vec![Precision::default()]
 }
 
 fn usual_allocator() -> Vec<Spec> {
@@ -185,24 +178,6 @@ impl FromStr for Size {
     }
 }
 
-impl Precision {
-    /// The name on the command line and in results.
-    pub fn as_str(self) -> &'static str {
-        "fp32"
-    }
-}
-
-impl FromStr for Precision {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Precision, String> {
-        if text == "fp32" {
-            return Ok(Precision::Fp32);
-        }
-        Err(format!("{text}: the trainer computes in fp32 alone today; give fp32, or leave it out"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +200,9 @@ mod tests {
         assert_eq!(args.axes.batch, [Count(1), Count(4)]);
         assert_eq!(args.axes.image_size, [Size::Small, Size::Number(97)]);
         assert_eq!(args.axes.optimizer, [OptimizerName::Sgd]);
+        assert_eq!(args.axes.precision, [Precision::Fp32]);
+        let args = typed(&["--models", "lenet5", "--precision", "fp32,bf16"]).expect("fine");
+        assert_eq!(args.axes.precision, [Precision::Fp32, Precision::Bf16]);
     }
 
     #[test]
@@ -235,7 +213,7 @@ mod tests {
         };
         says(&["--models", "resnet19"], "no `resnet19` here; did you mean resnet18?");
         says(&["--models", "lenet5", "--batch", "0"], "0 does nothing; give 1 or more");
-        says(&["--models", "lenet5", "--precision", "bf16"], "the trainer computes in fp32 alone today");
+        says(&["--models", "lenet5", "--precision", "fp32,fp16"], "fp16: its gradients need to be scaled");
         says(&["--models", "lenet5", "--image-size", "smal"], "no `smal` here; did you mean small?");
         says(&["a.toml", "--batch", "2"], "cannot be used with");
         says(&[], "--models");

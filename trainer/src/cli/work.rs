@@ -65,6 +65,11 @@ impl InputArgs {
         }
     }
 
+    /// The flag that sets the size of what `model` reads.
+    pub fn size_flag(model: ModelName) -> &'static str {
+        if model.reads_text() { "--length" } else { "--image-size" }
+    }
+
     /// What says this size and these classes of `model`.
     pub fn of(model: ModelName, size: u64, classes: u64) -> InputArgs {
         let (image_size, length) = if model.reads_text() { (None, Some(size)) } else { (Some(size), None) };

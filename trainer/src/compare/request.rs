@@ -8,6 +8,7 @@ use crate::child::Job;
 use crate::cli::{CompareArgs, WorkArgs};
 use crate::device::DeviceName;
 use crate::model::ModelName;
+use crate::precision::Precision;
 use crate::settings::Mode;
 
 /// The runs of a comparison.
@@ -32,7 +33,7 @@ impl<'a> Request<'a> {
             for &mode in &args.modes {
                 let (size, classes) = (work.input.size(model), work.input.classes(model));
                 check::sizes(model, work.batch, size, classes, mode == Mode::Train)?;
-                check::memory(model, work, (mode == Mode::Train).then_some(args.optimizer))?;
+                check::memory(model, work, (mode == Mode::Train).then_some(args.optimizer), Precision::Fp32)?;
                 jobs.push(Job { model, mode, work, batch: work.batch, threads, data, optimizer: args.optimizer });
             }
         }

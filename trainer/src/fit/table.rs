@@ -24,6 +24,7 @@ use crate::device::DeviceName;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
 use crate::model::plan::bytes_an_image;
+use crate::precision::Precision;
 use crate::settings::Mode;
 use crate::{check, console, exit_code, interrupt};
 
@@ -199,7 +200,8 @@ impl Runs<'_> {
             ensure!(!interrupt::requested(), "it was interrupted");
             console::print_error_line(&format!("measuring {}, batch {batch}", case.model));
             let measured = self.with_trials(case, |trials| {
-                check::memory(case.model, &WorkArgs { batch, ..trials.work.clone() }, Some(case.optimizer))?;
+                let work = WorkArgs { batch, ..trials.work.clone() };
+                check::memory(case.model, &work, Some(case.optimizer), Precision::Fp32)?;
                 trials.measure(batch, Pages::GivenBack)
             })?;
             let needed = measured.point.unreclaimable_bytes;

@@ -6,15 +6,20 @@
 use super::plan::{F32, input_bytes, label_bytes, saved_for_backward};
 use super::shape::{self, Misfit, Shape};
 use super::stage::Stage;
+use crate::precision::Precision;
 
 /// Bytes that `batch` inputs of this shape need in training (`copies_of_parameters` counts the parameters
 /// themselves and whatever the optimizer keeps of their size) or, without `training`, in inference.
+///
+/// In bf16 a map that fp32 keeps has half of its bytes, or more where libtorch computes in fp32 all the same. The casts of
+/// the parameters come on top and are not counted.
 pub fn minimum_bytes(
     stages: &[Stage],
     batch: u64,
     input: Shape,
     training: bool,
     copies_of_parameters: u64,
+    precision: Precision,
 ) -> Result<u64, Misfit> {
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
     let buffers: u64 = stages.iter().map(|stage| stage.op.buffers()).sum();
@@ -28,7 +33,10 @@ pub fn minimum_bytes(
         let largest = shape::shapes(stages, input)?.into_iter().skip(1).map(Shape::bytes).max();
         largest.unwrap_or(0) * batch
     };
-    Ok(fixed + maps)
+    Ok(match precision {
+        Precision::Fp32 => fixed + maps,
+        Precision::Bf16 => fixed + maps / 2,
+    })
 }
 
 #[cfg(test)]
@@ -41,9 +49,14 @@ mod tests {
     fn training_keeps_all_maps_and_inference_one() {
         let stages = ModelName::ResNet18.stages(1000);
         let fixed = |copies: u64| 11_689_512 * 4 * copies + 9_600 * 4 + 3 * 224 * 224 * 4 + 8;
-        let training = minimum_bytes(&stages, 1, Shape::Maps { channels: 3, side: 224 }, true, 2).expect("224 fits");
+        let input = Shape::Maps { channels: 3, side: 224 };
+        let least = |training, copies, precision| {
+            minimum_bytes(&stages, 1, input, training, copies, precision).expect("224 fits")
+        };
+        let training = least(true, 2, Precision::Fp32);
         assert_eq!(training, fixed(2) + 690_653_704 - 31 * 21_581_728);
-        let inference = minimum_bytes(&stages, 1, Shape::Maps { channels: 3, side: 224 }, false, 1).expect("224 fits");
+        let inference = least(false, 1, Precision::Fp32);
         assert_eq!(inference, fixed(1) + 64 * 112 * 112 * 4);
+        assert_eq!(least(false, 1, Precision::Bf16), fixed(1) + 64 * 112 * 112 * 2, "the parameters stay as they are");
     }
 }

@@ -15,6 +15,7 @@ use super::peak::{self, Step};
 use super::plan::{F32, label_bytes};
 use crate::figures::table;
 use crate::optimizer::Optimizer;
+use crate::precision::Precision;
 use crate::reinforcement::{PLACE_BYTES, Replay};
 
 /// The text of `trainer plan`: a table, or one JSON object of bytes.
@@ -112,6 +113,10 @@ pub fn beside(
         ("optimizer", optimizer.name.as_str().into()),
     ];
     facts.extend(optimizer.momentum().map(|momentum| ("momentum", momentum.into())));
+    // Timelines from before there was another precision do not name it.
+    if timeline.run.contains_key("precision") {
+        facts.push(("precision", Precision::Fp32.as_str().into()));
+    }
     is_of(&timeline, &facts, path)?;
     let replay = timeline.run.get("replay").and_then(Value::as_u64);
     let step = Step::of(model, batch, size, classes, optimizer, replay)?;

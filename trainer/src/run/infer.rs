@@ -2,22 +2,25 @@
 use alloc_tracker::phase;
 use anyhow::Result;
 
+use super::autocast::autocast;
 use super::error::During;
 use super::recording::Recording;
 use super::step::{Figures, Step};
 use crate::data::Batches;
 use crate::model::Network;
+use crate::precision::Precision;
 
 /// A network that only runs forward, batch norm with its running statistics.
 pub(super) struct Inference {
     network: Network,
     batches: Batches,
+    precision: Precision,
 }
 
 impl Inference {
     /// Takes the network as it is, to be run by `forward`.
-    pub(super) fn new(network: Network, batches: Batches) -> Inference {
-        Inference { network, batches }
+    pub(super) fn new(network: Network, batches: Batches, precision: Precision) -> Inference {
+        Inference { network, batches, precision }
     }
 }
 
@@ -27,13 +30,15 @@ impl Step for Inference {
             let _phase = phase!("data");
             self.batches.next_batch().during("making the batch")?
         };
+        // Until after the snapshot, so that it has the casts of the parameters.
+        let autocast = autocast(self.precision).during("switching autocast on")?;
         let logits = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();
             self.network.forward(&batch.inputs, false).during("inference")?
         };
         recording.snapshot("end of inference");
-        drop(logits);
+        drop((logits, autocast));
         Ok(Figures::new())
     }
 }

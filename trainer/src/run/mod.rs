@@ -7,6 +7,7 @@
 //!
 //! What a step does depends on what is learned and on the mode: `train` and `infer` are for networks that tell classes apart,
 //! `dcgan` and `dqn` for the two that learn in another way. `work` makes the one that the settings ask for.
+mod autocast;
 mod backward;
 mod error;
 mod progress;

@@ -31,6 +31,7 @@ impl Recording {
             .fact("seed", settings.seed)
             .fact("classes", settings.classes)
             .fact("device", settings.device.to_string())
+            .fact("precision", settings.precision.as_str())
             .fact("parameters", stages.iter().map(|stage| stage.op.parameters()).sum::<u64>());
         let data = settings.data.as_ref().map(|folder| folder.display().to_string());
         builder = builder.fact("data", data.unwrap_or_else(|| settings.model.objective().own_data().to_owned()));

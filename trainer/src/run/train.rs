@@ -18,6 +18,7 @@
 use alloc_tracker::{layer, phase};
 use anyhow::Result;
 
+use super::autocast::autocast;
 use super::backward::backward;
 use super::error::During;
 use super::recording::Recording;
@@ -26,19 +27,26 @@ use crate::data::Batches;
 use crate::model::plan::LOSS_LAYER;
 use crate::model::{Network, cross_entropy};
 use crate::optimizer::{Optimizer, Updater};
+use crate::precision::Precision;
 
 /// A network, what updates its parameters, and what it learns from.
 pub(super) struct Training {
     network: Network,
     batches: Batches,
     updater: Updater,
+    precision: Precision,
 }
 
 impl Training {
     /// The optimizer over all trainable variables.
-    pub(super) fn new(network: Network, optimizer: Optimizer, batches: Batches) -> Result<Training> {
+    pub(super) fn new(
+        network: Network,
+        optimizer: Optimizer,
+        batches: Batches,
+        precision: Precision,
+    ) -> Result<Training> {
         let updater = Updater::new(optimizer, network.store().trainable_variables());
-        Ok(Training { network, batches, updater: updater.during("making the optimizer")? })
+        Ok(Training { network, batches, updater: updater.during("making the optimizer")?, precision })
     }
 }
 
@@ -48,11 +56,12 @@ impl Step for Training {
             let _phase = phase!("data");
             self.batches.next_batch().during("making the batch")?
         };
-        let logits = {
-            let _phase = phase!("forward");
-            self.network.forward(&batch.inputs, true).during("the forward pass")?
-        };
         let loss = {
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let logits = {
+                let _phase = phase!("forward");
+                self.network.forward(&batch.inputs, true).during("the forward pass")?
+            };
             let _phase = phase!("loss");
             let _layer = layer!(LOSS_LAYER);
             cross_entropy(logits, &batch.labels).during("the loss")?

@@ -35,12 +35,13 @@ pub(super) fn work(
         (Objective::Classes, Some(optimizer)) => {
             let network = of_stages(settings.model.stages(settings.classes))?;
             match plan {
-                None => Box::new(Training::new(network, optimizer, batches()?)?),
+                None => Box::new(Training::new(network, optimizer, batches()?, settings.precision)?),
                 Some(plan) => Box::new(Checkpointed::new(network, optimizer, batches()?, plan)?),
             }
         }
         (Objective::Classes, None) => {
-            Box::new(Inference::new(of_stages(settings.model.stages(settings.classes))?, batches()?))
+            let network = of_stages(settings.model.stages(settings.classes))?;
+            Box::new(Inference::new(network, batches()?, settings.precision))
         }
         (Objective::Adversarial, Some(optimizer)) => {
             let networks = [labelled(dcgan::generator(settings))?, labelled(dcgan::discriminator(settings))?];

@@ -124,7 +124,10 @@ mod tests {
             (format!("{grid}batch = [4, 0]\n"), "line 3: `batch = [4, 0]`: 0 does nothing; give 1 or more"),
             (format!("{grid}batch = -1\n"), "line 3: `batch = -1`: `-1` is no whole number"),
             (format!("{grid}batch = []\n"), "line 3: `batch = []`: an empty list makes no point"),
-            (format!("{grid}precision = 'bf16'\n"), "line 3: `precision = 'bf16'`: bf16: the trainer computes in fp32"),
+            (
+                format!("{grid}precision = 'fp16'\n"),
+                "line 3: `precision = 'fp16'`: fp16: its gradients need to be scaled",
+            ),
             (format!("{grid}allocator = 'jemaloc'\n"), "no such allocator; give one of jemalloc"),
             ("[[grid]]\nmodels = ['lenet5', 'resnet19']\n".to_owned(), "line 2"),
             ("[[grid]]\nmodels = 'resnet19'\n".to_owned(), "did you mean resnet18?"),

@@ -59,6 +59,7 @@ impl Runner<'_> {
             }
             None => child::untracked_over(&program, &planned.allocator, &job),
         };
+        command.args(["--precision", planned.precision.as_str()]);
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let began = Instant::now();
         let ended = child::ended(&mut command)?;

@@ -115,7 +115,8 @@ fn parts(points: &[&PointStatistics]) -> Vec<Part> {
 fn models(points: &[PointStatistics]) -> Result<Vec<Picture>> {
     // What stands in the title is what the models of one picture have in common.
     let shared = |point: &Point| {
-        (point.mode.clone(), point.batch, point.optimizer.clone(), point.threads, point.allocator.clone())
+        let Point { mode, batch, optimizer, precision, allocator, threads, .. } = point.clone();
+        (mode, batch, optimizer, precision, allocator, threads)
     };
     let mut groups: Vec<Vec<&PointStatistics>> = Vec::new();
     for of in points.iter().filter(|of| of.peak_live_bytes.is_some()) {
@@ -131,7 +132,8 @@ fn models(points: &[PointStatistics]) -> Result<Vec<Picture>> {
     let mut all = Vec::new();
     for (place, mut group) in groups.into_iter().enumerate() {
         let first = &group[0].point;
-        let conditions = first.name(&[Axis::Mode, Axis::Batch, Axis::Optimizer, Axis::Allocator, Axis::Threads]);
+        let shared = [Axis::Mode, Axis::Batch, Axis::Optimizer, Axis::Precision, Axis::Allocator, Axis::Threads];
+        let conditions = first.name(&shared);
         let title = format!("Peak live bytes by category: {conditions}");
         group.sort_by_key(|of| std::cmp::Reverse(of.peak_live_bytes));
         group.truncate(MOST_ROWS);
@@ -196,8 +198,7 @@ fn memory_against_batch(series: &[&PointStatistics]) -> Result<Option<String>> {
     if series.iter().any(|of| of.peak_live_bytes.is_none()) {
         return Ok(None);
     }
-    let rest: Vec<Axis> =
-        Axis::ALL.into_iter().filter(|&axis| axis != Axis::Batch && axis != Axis::Precision).collect();
+    let rest: Vec<Axis> = Axis::ALL.into_iter().filter(|&axis| axis != Axis::Batch).collect();
     let title = format!("Peak live bytes against batch: {}", series[0].point.name(&rest));
     let steps: Vec<String> = series.iter().map(|of| of.point.batch.to_string()).collect();
     let titles = titles(&title, "batch (samples in a step)", "MiB");
@@ -227,6 +228,26 @@ mod tests {
         let batches = names(&[("lenet5", 1), ("lenet5", 4)]);
         assert_eq!(batches, ["step-time.svg", "throughput.svg", "time-per-sample.svg", "memory-against-batch.svg"]);
         assert_eq!(names(&[]), [""; 0]);
+    }
+
+    /// One model in two precisions at two batches is two series, and the title of each says which; two models in two
+    /// precisions are two groups.
+    #[test]
+    fn precisions_are_told_apart() {
+        let of = |model: &str, batch: u64, precision: &str| Point {
+            precision: precision.to_owned(),
+            ..point::example(model, batch)
+        };
+        let titles = |all: &[Point], name: &str| -> Vec<bool> {
+            let records: Vec<_> = all.iter().map(|point| record::example(point.clone(), 1, &[9, 9, 9, 5, 6])).collect();
+            let pictures = pictures(&statistics::by_point(all, &records, 1)).expect("drawn");
+            let named = pictures.into_iter().filter(|picture| picture.name.starts_with(name));
+            named.map(|picture| picture.svg.contains("bf16")).collect()
+        };
+        let batches = [("fp32", 1), ("fp32", 4), ("bf16", 1), ("bf16", 4)].map(|(p, batch)| of("lenet5", batch, p));
+        assert_eq!(titles(&batches, "memory-against-batch"), [false, true]);
+        let models = [("fp32", "lenet5"), ("fp32", "resnet18"), ("bf16", "lenet5"), ("bf16", "resnet18")];
+        assert_eq!(titles(&models.map(|(p, model)| of(model, 1, p)), "models"), [false, true]);
     }
 
     #[test]

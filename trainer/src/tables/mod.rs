@@ -21,6 +21,7 @@ use self::point::{Measured, Point, Row};
 use crate::child::Job;
 use crate::cli::{InputArgs, Models, TablesArgs, WorkArgs};
 use crate::device::DeviceName;
+use crate::precision::Precision;
 use crate::settings::Mode;
 use crate::{check, console, exit_code, interrupt};
 
@@ -72,7 +73,7 @@ fn measure(args: &TablesArgs, rows: &mut [Row]) -> Result<bool> {
         let work = WorkArgs { batch, steps: STEPS, input: InputArgs::of(model, size, classes), ..args.work.clone() };
         let what = model.input_text(size);
         console::print_error_line(&format!("measuring {}/{count}: {model}, batch {batch}, {what}", index + 1));
-        if let Err(reason) = check::memory(model, &work, Some(args.optimizer)) {
+        if let Err(reason) = check::memory(model, &work, Some(args.optimizer), Precision::Fp32) {
             console::print_error_line(&format!("not measured: {reason}"));
             continue;
         }

@@ -13,6 +13,10 @@
 //!   torch::autograd::AccumulateGrad  (BACKWARD, -1)       layer of its parameter; leaves that parameter's gradient
 //! ```
 //!
+//! Within an operator only a conversion from one type to another, `aten::_to_copy`, has a scope of its own: what autocast
+//! makes of parameters and maps on the way into an operator is told apart from what the operator leaves. It stays part of
+//! the call around it, so that a copy which that call frees is workspace.
+//!
 //! In the phase `optimizer`, an operator outside of any layer is of the layer that allocated what it reads: the parameter,
 //! its gradient, or state that was made of them (`aten::zeros_like`, `aten::clone`).
 use std::fmt;
@@ -32,6 +36,8 @@ use crate::stack::{Frame, OperatorStack};
 
 /// What the names of the autograd engine's own events begin with.
 const ENGINE: &[u8] = b"autograd::engine::evaluate_function";
+/// The operator that makes a copy of another type.
+const CONVERSION: &[u8] = b"aten::_to_copy";
 
 /// Decides which operator, layer and phase own what libtorch allocates, and tells the tracker. One for the process; each
 /// thread brings its [`OperatorStack`].
@@ -83,7 +89,11 @@ impl<H: Hooks> Attribution<H> {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
             let is_backward = operator.is_backward || stack.is_in_engine();
-            stack.set(place, Frame::Outermost(self.enter(operator, layer, is_backward)));
+            let call = self.next_call();
+            stack.set(place, Frame::Named(self.enter(operator, layer, is_backward, call), call));
+        } else if operator.name == CONVERSION && !stack.is_in_engine() {
+            let call = stack.call().unwrap_or_else(|| self.next_call());
+            stack.set(place, Frame::Named(self.enter(operator, None, false, call), call));
         }
         if !is_engine {
             stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
@@ -115,19 +125,22 @@ impl<H: Hooks> Attribution<H> {
 
     /// Enters an operator's scope. One of a backward pass is in the phase of that even on a thread of the engine, to which
     /// the program's phase does not go.
-    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, is_backward: bool) -> H::Entered {
+    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, is_backward: bool, call: u64) -> H::Entered {
         let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
         let phase = if is_backward { self.names().backward } else { Name(0) };
-        // 0 is no call.
-        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         self.hooks.enter_op(name, layer, phase, call)
+    }
+
+    /// A number that no call has had. 0 is no call.
+    fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The operator that started last on the thread of this stack ends; `gradient` is the storage of the gradient that it
     /// leaves, if it is an `AccumulateGrad` node. An end without a start is passed over.
     pub fn operator_ends(&self, stack: &OperatorStack<H>, gradient: Option<Storage>) {
         let Some(frame) = stack.pop(|storage| self.hooks.read(storage)) else { return };
-        if let Frame::Outermost(entered) = frame {
+        if let Frame::Named(entered, _) = frame {
             self.hooks.leave(entered);
         }
         if let Some(gradient) = gradient {

@@ -18,8 +18,8 @@ pub(crate) enum Frame<Entered> {
     Engine,
     /// An operator within another, whose scope stays active.
     Nested,
-    /// An operator that entered a scope of its own name.
-    Outermost(Entered),
+    /// An operator that entered a scope of its own name, in the call of this number.
+    Named(Entered, u64),
 }
 
 /// The operators that run on one thread. Each thread that runs operators has one, and keeps it in a thread-local.
@@ -29,7 +29,7 @@ pub struct OperatorStack<H: Hooks> {
     reads: PendingReads,
     /// How many reads were pending as each frame was added.
     reads_before: [Cell<usize>; MAX_DEPTH],
-    /// Whether one of the frames is `Outermost`.
+    /// Whether one of the frames is `Named`.
     is_in_operator: Cell<bool>,
     /// How many of the frames are `Engine`.
     engines: Cell<usize>,
@@ -70,7 +70,7 @@ impl<H: Hooks> OperatorStack<H> {
     pub(crate) fn set(&self, place: usize, frame: Frame<H::Entered>) {
         match frame {
             Frame::Engine => self.engines.set(self.engines.get() + 1),
-            Frame::Outermost(_) => self.is_in_operator.set(true),
+            Frame::Named(..) => self.is_in_operator.set(true),
             Frame::Nested => {}
         }
         self.frames[place].set(frame);
@@ -87,10 +87,11 @@ impl<H: Hooks> OperatorStack<H> {
         let frame = self.frames.get(depth).map_or(Frame::Nested, Cell::get);
         match frame {
             Frame::Engine => self.engines.set(self.engines.get() - 1),
-            Frame::Outermost(_) => {
-                // A node that runs within an operator's own backward call (a custom function) is named inside another.
-                let is_outermost = |frame: &Cell<_>| matches!(frame.get(), Frame::Outermost(_));
-                self.is_in_operator.set(self.frames[..depth].iter().any(is_outermost));
+            Frame::Named(..) => {
+                // A conversion is named inside another operator, and so is a node that runs within an operator's own
+                // backward call (a custom function).
+                let is_named = |frame: &Cell<_>| matches!(frame.get(), Frame::Named(..));
+                self.is_in_operator.set(self.frames[..depth].iter().any(is_named));
             }
             Frame::Nested => {}
         }
@@ -100,6 +101,15 @@ impl<H: Hooks> OperatorStack<H> {
     /// Whether an operator runs that entered a scope.
     pub(crate) fn is_in_operator(&self) -> bool {
         self.is_in_operator.get()
+    }
+
+    /// The call of the innermost operator that entered a scope; `None` when there is none.
+    pub(crate) fn call(&self) -> Option<u64> {
+        let depth = self.depth.get().min(MAX_DEPTH);
+        self.frames[..depth].iter().rev().find_map(|frame| match frame.get() {
+            Frame::Named(_, call) => Some(call),
+            _ => None,
+        })
     }
 
     /// Whether the autograd engine runs on this thread.

@@ -23,6 +23,38 @@ fn a_nested_operator_changes_nothing() {
     assert_eq!(TRACKER.state().calls, [1, 2], "the two outermost operators are calls of their own, numbered from 1");
 }
 
+/// Autocast has a convolution make a copy of its weight: the copy is told apart, and is part of the convolution's call. In a
+/// backward pass, where each node has its own name, nothing is.
+#[test]
+fn a_conversion_within_an_operator_is_told_apart() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    let conv = ["forward", "conv1", "aten::conv2d"];
+    TRACKER.enters("forward", "conv1");
+    thread.forward("aten::conv2d", 0, conv);
+    thread.forward("aten::to", 0, conv);
+    thread.forward("aten::_to_copy", 0, ["forward", "conv1", "aten::_to_copy"]);
+    thread.forward("aten::empty", -1, ["forward", "conv1", "aten::_to_copy"]);
+    thread.ends();
+    thread.ends();
+    assert_eq!(TRACKER.scope(), conv);
+    thread.ends();
+    thread.forward("aten::convolution", 1, conv);
+    thread.ends();
+    thread.ends();
+    assert_eq!(TRACKER.scope(), ["forward", "conv1", ""]);
+    assert_eq!(TRACKER.state().calls, [1, 1], "one call");
+    TRACKER.enters("backward", "");
+    thread.node("ToCopyBackward0", (1, 0), ["backward", "conv1", "ToCopyBackward0"]);
+    thread.ends();
+    thread.forward("autograd::engine::evaluate_function: ToCopyBackward0", -1, ["backward", "", ""]);
+    thread.node("ToCopyBackward0", (1, 0), ["backward", "conv1", "ToCopyBackward0"]);
+    thread.forward("aten::_to_copy", -1, ["backward", "conv1", "ToCopyBackward0"]);
+    thread.ends();
+    thread.ends();
+    thread.ends();
+    assert_eq!(TRACKER.state().calls, [1, 1, 2, 3]);
+}
+
 /// Each operator tells at its end what none around it reads, while the outermost one is still active. The engine's own event
 /// reads nothing.
 #[test]

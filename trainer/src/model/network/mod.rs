@@ -39,7 +39,7 @@ pub enum Chained {
     Units,
 }
 
-/// A network in fp32.
+/// A network, its variables in fp32.
 #[derive(Debug)]
 pub struct Network {
     store: nn::VarStore,

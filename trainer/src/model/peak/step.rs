@@ -92,7 +92,7 @@ impl Step {
     pub fn by_place(&self) -> BTreeMap<(&'static str, &str), u64> {
         let mut by_place = BTreeMap::new();
         for instant in self.live.instants() {
-            let most: &mut u64 = by_place.entry((instant.phase.name(), self.layer(instant.stage))).or_default();
+            let most: &mut u64 = by_place.entry((instant.phase.name(), self.layer(instant.layer))).or_default();
             *most = instant.bytes.max(*most);
         }
         by_place

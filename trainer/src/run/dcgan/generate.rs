@@ -4,6 +4,8 @@ use anyhow::Result;
 
 use super::networks;
 use crate::model::Network;
+use crate::precision::Precision;
+use crate::run::autocast::autocast;
 use crate::run::error::During;
 use crate::run::recording::Recording;
 use crate::run::step::{Figures, Step};
@@ -14,12 +16,14 @@ pub(in crate::run) struct Generation {
     generator: Network,
     batch: u64,
     device: tch::Device,
+    precision: Precision,
 }
 
 impl Generation {
     /// Makes `--batch` images in each step.
     pub(in crate::run) fn new(generator: Network, settings: &Settings) -> Generation {
-        Generation { generator, batch: settings.batch, device: settings.device.into() }
+        let (batch, device, precision) = (settings.batch, settings.device.into(), settings.precision);
+        Generation { generator, batch, device, precision }
     }
 }
 
@@ -29,13 +33,15 @@ impl Step for Generation {
             let _phase = phase!("data");
             networks::noise(self.batch, self.device).during("making the noise")?
         };
+        // Until after the snapshot, so that it has the casts of the parameters.
+        let autocast = autocast(self.precision).during("switching autocast on")?;
         let images = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();
             self.generator.forward(&noise, false).during("inference")?
         };
         recording.snapshot("end of inference");
-        drop(images);
+        drop((images, autocast));
         Ok(Figures::new())
     }
 }

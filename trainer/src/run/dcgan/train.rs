@@ -31,6 +31,8 @@ use crate::data::Batches;
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
 use crate::optimizer::{Optimizer, Updater};
+use crate::precision::Precision;
+use crate::run::autocast::autocast;
 use crate::run::backward::backward;
 use crate::run::error::During;
 use crate::run::recording::Recording;
@@ -49,6 +51,7 @@ pub(in crate::run) struct Adversaries {
     batches: Batches,
     batch: u64,
     device: Device,
+    precision: Precision,
 }
 
 /// What a step works on.
@@ -82,6 +85,7 @@ impl Adversaries {
             batches,
             batch: settings.batch,
             device: settings.device.into(),
+            precision: settings.precision,
         })
     }
 
@@ -101,13 +105,14 @@ impl Adversaries {
     /// Has the discriminator judge `images` in a pass of this name, whose loss says how far from `labels` that is, and goes
     /// back. Returns the loss.
     fn judge(&mut self, pass: &str, images: Tensor, labels: &Tensor, recording: &Recording) -> Result<f64> {
-        let verdicts = {
-            let _phase = phase!(&format!("{pass}/forward"));
-            self.discriminator.forward(&images, true).during("the forward pass of the discriminator")?
-        };
-        // The graph has them as long as it needs them.
-        drop(images);
         let loss = {
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let verdicts = {
+                let _phase = phase!(&format!("{pass}/forward"));
+                self.discriminator.forward(&images, true).during("the forward pass of the discriminator")?
+            };
+            // The graph has them as long as it needs them.
+            drop(images);
             let _phase = phase!(&format!("{pass}/loss"));
             let _layer = layer!(LOSS_LAYER);
             binary_cross_entropy(verdicts, labels).during("the loss")?
@@ -130,6 +135,7 @@ impl Step for Adversaries {
         };
         let on_real = self.judge("discriminator/real", real, &ones, recording)?;
         let made = {
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
             let _phase = phase!("generator/forward");
             self.generator.forward(&noise, true).during("the forward pass of the generator")?
         };

@@ -6,7 +6,9 @@ use tch::{Device, Tensor};
 
 use super::seen::states;
 use crate::model::Network;
+use crate::precision::Precision;
 use crate::reinforcement::Player;
+use crate::run::autocast::autocast;
 use crate::run::error::During;
 use crate::run::recording::Recording;
 use crate::run::step::{Figures, Step};
@@ -17,13 +19,14 @@ pub(in crate::run) struct Playing {
     policy: Network,
     players: Vec<Player>,
     device: Device,
+    precision: Precision,
 }
 
 impl Playing {
     /// Each game has a seed of its own, which follows from the run's.
     pub(in crate::run) fn new(policy: Network, settings: &Settings) -> Playing {
         let players = (0..settings.batch).map(|game| Player::new(settings.seed.wrapping_add(game))).collect();
-        Playing { policy, players, device: settings.device.into() }
+        Playing { policy, players, device: settings.device.into(), precision: settings.precision }
     }
 }
 
@@ -34,12 +37,15 @@ impl Step for Playing {
             let bytes = self.players.iter().map(Player::state).collect::<Vec<&[u8]>>().concat();
             states(&bytes, self.players.len(), self.device, recording).during("making the batch")?
         };
+        // Until after the snapshot, so that it has the casts of the parameters.
+        let autocast = autocast(self.precision).during("switching autocast on")?;
         let worth = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();
             self.policy.forward(&seen, false).during("inference")?
         };
         recording.snapshot("end of inference");
+        drop(autocast);
         let _phase = phase!("act");
         let best = best_actions(&worth).during("choosing the actions")?;
         let rewards = self.players.iter_mut().zip(best).map(|(player, action)| player.play(action as usize).reward());

@@ -19,15 +19,17 @@
 use alloc_timeline::Category;
 use alloc_tracker::{layer, phase};
 use anyhow::Result;
-use tch::{Device, Reduction, Tensor};
+use tch::{Device, Kind, Reduction, Tensor};
 
 use super::play::best_actions;
 use super::seen::{as_input, states};
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
 use crate::optimizer::{Optimizer, Updater};
+use crate::precision::Precision;
 use crate::random::Random;
 use crate::reinforcement::{ACTIONS, Player, Replay};
+use crate::run::autocast::autocast;
 use crate::run::backward::backward;
 use crate::run::error::During;
 use crate::run::recording::Recording;
@@ -55,6 +57,7 @@ pub(in crate::run) struct QLearning {
     steps_done: u64,
     batch: usize,
     device: Device,
+    precision: Precision,
 }
 
 /// Moves that were played before, as tensors.
@@ -95,6 +98,7 @@ impl QLearning {
             steps_done: 0,
             batch: settings.batch as usize,
             device: settings.device.into(),
+            precision: settings.precision,
         };
         learning.copy_to_target().during("copying the network")?;
         for _ in 0..settings.batch.max(Replay::FEWEST) {
@@ -116,7 +120,10 @@ impl QLearning {
     fn act(&mut self, recording: &Recording) -> tch::Result<f32> {
         let _no_grad = tch::no_grad_guard();
         let seen = states(self.player.state(), 1, self.device, recording)?;
-        let best = best_actions(&self.policy.forward(&seen, false)?)?[0] as usize;
+        let best = {
+            let _autocast = autocast(self.precision)?;
+            best_actions(&self.policy.forward(&seen, false)?)?[0] as usize
+        };
         let is_random = self.random.share() < random_share(self.steps_done);
         let action = if is_random { self.random.below(ACTIONS) } else { best };
         let step = self.player.play(action);
@@ -139,7 +146,10 @@ impl QLearning {
     /// What each action should have been worth: `[N]`.
     fn targets(&mut self, next_states: &Tensor, rewards: &Tensor, went_on: &Tensor) -> tch::Result<Tensor> {
         let _no_grad = tch::no_grad_guard();
-        let next_worth = self.target.forward(next_states, false)?;
+        let next_worth = {
+            let _autocast = autocast(self.precision)?;
+            self.target.forward(next_states, false)?
+        };
         let _layer = layer!(LOSS_LAYER);
         discounted(&next_worth, rewards, went_on)
     }
@@ -160,11 +170,12 @@ impl Step for QLearning {
             self.targets(&next_states, &rewards, &went_on).during("the target network")?
         };
         drop((rewards, next_states, went_on));
-        let worth = {
-            let _phase = phase!("forward");
-            self.policy.forward(&states, true).during("the forward pass")?
-        };
         let loss = {
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let worth = {
+                let _phase = phase!("forward");
+                self.policy.forward(&states, true).during("the forward pass")?
+            };
             let _phase = phase!("loss");
             let _layer = layer!(LOSS_LAYER);
             huber(worth, &actions, &targets).during("the loss")?
@@ -208,6 +219,10 @@ fn random_share(steps_done: u64) -> f64 {
 /// The rewards and, where the game went on, the share of the best next action's worth, which lies in `[N, actions]`.
 fn discounted(next_worth: &Tensor, rewards: &Tensor, went_on: &Tensor) -> tch::Result<Tensor> {
     let mut targets = next_worth.f_amax([1], false)?;
+    // What is in bf16 comes from a network; rewards are added in fp32.
+    if targets.kind() != Kind::Float {
+        targets = targets.f_to_kind(Kind::Float)?;
+    }
     let _ = targets.f_mul_(went_on)?;
     let _ = targets.f_mul_scalar_(DISCOUNT)?;
     let _ = targets.f_add_(rewards)?;

@@ -1,0 +1,44 @@
+// Autocast on a CPU: from `begin` to `end`, convolutions, linear layers and matrix products on this thread compute in bf16.
+// tch's own functions reach the autocast of CUDA alone.
+#include <ATen/autocast_mode.h>
+
+#include <cstring>
+#include <exception>
+
+extern "C" {
+// What was set before; `end` sets it again.
+struct trainer_autocast_state {
+  bool enabled;
+  bool caches;
+  int8_t type;
+};
+
+// True, and `before` filled, or false, and in `error` the reason, cut to the room that is there. Casts of parameters are
+// kept until the outermost `end`, so that each is made once.
+bool trainer_autocast_begin(trainer_autocast_state* before, char* error, size_t room) {
+  try {
+    before->enabled = at::autocast::is_autocast_enabled(at::kCPU);
+    before->caches = at::autocast::is_autocast_cache_enabled();
+    before->type = static_cast<int8_t>(at::autocast::get_autocast_dtype(at::kCPU));
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_cache_enabled(true);
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    at::autocast::increment_nesting();
+    return true;
+  } catch (const std::exception& problem) {
+    std::strncpy(error, problem.what(), room - 1);
+    error[room - 1] = '\0';
+    return false;
+  }
+}
+
+// The order of `torch.autocast.__exit__`: the casts of parameters go with the outermost.
+void trainer_autocast_end(const trainer_autocast_state* before) {
+  if (at::autocast::decrement_nesting() == 0) {
+    at::autocast::clear_cache();
+  }
+  at::autocast::set_autocast_enabled(at::kCPU, before->enabled);
+  at::autocast::set_autocast_dtype(at::kCPU, static_cast<at::ScalarType>(before->type));
+  at::autocast::set_autocast_cache_enabled(before->caches);
+}
+}
