@@ -8,7 +8,7 @@ pub fn sums_hold(timeline: &Timeline) {
         assert_eq!(table.rows.iter().map(|row| row.requested_bytes).sum::<u64>(), table.requested_bytes);
     };
     sums(&timeline.peak);
-    sums(&timeline.at_exit.as_ref().expect("an end").snapshot);
+    timeline.at_exit.iter().map(|at_exit| &at_exit.snapshot).for_each(sums);
     timeline.marks.iter().filter_map(|mark| mark.snapshot.as_ref()).for_each(sums);
     for (index, &live) in timeline.series.live_bytes.iter().enumerate() {
         for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op, Dimension::Category] {

@@ -22,6 +22,11 @@ pub fn recovered(log: &Path) -> Timeline {
     sums_hold(&timeline);
     let highest = timeline.series.live_bytes.iter().max().copied().expect("a sample");
     assert!(timeline.peak.live_bytes >= highest, "{} below the sample of {highest}", timeline.peak.live_bytes);
+    // The resident set is that of the samples; what only an end tells is not known.
+    let resident = timeline.series.probes.get("rss").and_then(|column| column.iter().flatten().max());
+    let figure = timeline.lanes.iter().find(|lane| lane.name == "rss").and_then(|lane| lane.peak_bytes);
+    assert_eq!((figure.as_ref(), figure.is_some()), (resident, true), "{:?}", timeline.lanes);
+    assert_eq!((&timeline.at_exit, timeline.tracker.overhead_bytes), (&None, None));
     timeline
 }
 

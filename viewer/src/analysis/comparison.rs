@@ -5,19 +5,40 @@ use alloc_timeline::Dimension;
 
 use crate::model::Run;
 
+/// What it means that a run has no figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// It has nothing under that name, which counts as 0.
+    Nothing,
+    /// It is not known.
+    NotKnown,
+}
+
 /// One name with one figure of each run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparisonRow {
     /// The name of a phase, a layer, an operator or a category.
     pub name: String,
-    /// Bytes at the peak of each run, or its self time in nanoseconds a step; `None` where the run has no such name.
+    /// Bytes at the peak of each run, or its self time in nanoseconds a step; `None` as `absent` says.
     pub figures: Vec<Option<u64>>,
+    /// What `None` means.
+    pub absent: Absent,
 }
 
 impl ComparisonRow {
     /// By how much run `index` has more than the first run. A missing name counts as 0.
     pub fn difference(&self, index: usize) -> i128 {
         i128::from(self.figures[index].unwrap_or(0)) - i128::from(self.figures[0].unwrap_or(0))
+    }
+
+    /// The same where there is anything to compare.
+    pub fn known_difference(&self, index: usize) -> Option<i128> {
+        let (own, first) = (self.figures[index].is_some(), self.figures[0].is_some());
+        let known = match self.absent {
+            Absent::Nothing => own || first,
+            Absent::NotKnown => own && first,
+        };
+        known.then(|| self.difference(index))
     }
 
     /// Whether all runs have the same.
@@ -42,7 +63,11 @@ pub fn compare(runs: &[Run]) -> Comparison<'_> {
     let total = |run: &Run| Some(run.timeline.peak.live_bytes);
     Comparison {
         runs,
-        totals: ComparisonRow { name: "peak".to_owned(), figures: runs.iter().map(total).collect() },
+        totals: ComparisonRow {
+            name: "peak".to_owned(),
+            figures: runs.iter().map(total).collect(),
+            absent: Absent::NotKnown,
+        },
         rows: Dimension::ALL.map(|dimension| (dimension, rows(runs, dimension))).into(),
     }
 }
@@ -55,7 +80,8 @@ fn rows(runs: &[Run], dimension: Dimension) -> Vec<ComparisonRow> {
             table.entry(name).or_insert_with(|| vec![None; runs.len()])[index] = Some(bytes);
         }
     }
-    let mut rows: Vec<_> = table.into_iter().map(|(name, figures)| ComparisonRow { name, figures }).collect();
+    let row = |(name, figures)| ComparisonRow { name, figures, absent: Absent::Nothing };
+    let mut rows: Vec<_> = table.into_iter().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.figures.iter().copied().max()));
     rows
 }
@@ -63,7 +89,8 @@ fn rows(runs: &[Run], dimension: Dimension) -> Vec<ComparisonRow> {
 impl Comparison<'_> {
     /// A row with one figure of each run.
     pub fn figure(&self, of_run: fn(&Run) -> Option<u64>) -> ComparisonRow {
-        ComparisonRow { name: String::new(), figures: self.runs.iter().map(of_run).collect() }
+        let figures = self.runs.iter().map(of_run).collect();
+        ComparisonRow { name: String::new(), figures, absent: Absent::NotKnown }
     }
 
     /// The rows of one dimension.
@@ -118,6 +145,19 @@ mod tests {
         assert_eq!(row("layer1.0.bn1").unwrap().figures, [Some(2048), None]);
         assert_eq!(row("layer2.0.bn1").unwrap().figures, [None, Some(2048)]);
         assert_eq!(row("layer1.0.bn1").unwrap().difference(1), -2048);
+    }
+
+    /// A name that a run lacks is 0 bytes; a figure that it lacks is compared with nothing.
+    #[test]
+    fn what_is_not_known_has_no_difference() {
+        let mut runs = pair();
+        runs[1].timeline.at_exit = None;
+        let comparison = compare(&runs);
+        let at_exit = comparison.figure(|run| Some(run.timeline.at_exit.as_ref()?.snapshot.live_bytes));
+        assert_eq!((at_exit.figures.as_slice(), at_exit.known_difference(1)), (&[Some(4608), None][..], None));
+        let layer = comparison.rows_by(Dimension::Layer).iter().find(|row| row.name == "layer1.0.bn1");
+        assert_eq!(layer.and_then(|row| row.known_difference(1)), Some(-2048));
+        assert_eq!(comparison.totals.known_difference(1), Some(1000));
     }
 
     #[test]

@@ -38,7 +38,7 @@ mod leaks;
 pub use advice::Advice;
 pub use chosen_book::{Asked, ChosenBook, NoBook, PEAK, book_at};
 pub use coarse::CoarseBooks;
-pub use comparison::{Comparison, ComparisonRow, compare};
+pub use comparison::{Absent, Comparison, ComparisonRow, compare};
 pub use costs::{Cost, Costs, costs};
 pub use curve::{Band, Curve, REST, curve};
 pub use device_snapshot::{Compared, DeviceComparison, FirstDifference, SegmentSizes, compare_snapshot};

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use alloc_timeline::Dimension;
 
-use crate::analysis::comparison::ComparisonRow;
+use crate::analysis::comparison::{Absent, ComparisonRow};
 use crate::analysis::self_time::{NameTime, SelfTimes, TimeBasis, self_times};
 use crate::model::Run;
 
@@ -34,7 +34,8 @@ pub fn compare_times(runs: &[Run]) -> Option<TimeComparison> {
                 table.entry(row.name).or_insert_with(|| vec![None; runs.len()])[index] = ns;
             }
         }
-        let mut rows: Vec<_> = table.into_iter().map(|(name, figures)| ComparisonRow { name, figures }).collect();
+        let mut rows: Vec<_> =
+            table.into_iter().map(|(name, figures)| ComparisonRow { name, figures, absent: Absent::Nothing }).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.figures.iter().copied().max()));
         rows
     };
@@ -44,7 +45,11 @@ pub fn compare_times(runs: &[Run]) -> Option<TimeComparison> {
     let total = |times: &Option<SelfTimes>| times.as_ref().map(|times| a_step(times, times.whole_ns()));
     Some(TimeComparison {
         basis: times.iter().map(|times| times.as_ref().map(|times| times.basis)).collect(),
-        totals: ComparisonRow { name: "self time".to_owned(), figures: times.iter().map(total).collect() },
+        totals: ComparisonRow {
+            name: "self time".to_owned(),
+            figures: times.iter().map(total).collect(),
+            absent: Absent::NotKnown,
+        },
         groups,
     })
 }

@@ -2,7 +2,7 @@
 use alloc_timeline::{Dimension, NONE};
 use maud::{Markup, html};
 
-use crate::analysis::{Comparison, ComparisonRow, compare, compare_times};
+use crate::analysis::{Absent, Comparison, ComparisonRow, compare, compare_times};
 use crate::model::{Run, change, exact, size};
 use crate::view::palette::colour;
 use crate::view::report::elements::run_anchor;
@@ -117,12 +117,12 @@ fn row(line: &ComparisonRow, name: Markup) -> Markup {
             @for (index, bytes) in line.figures.iter().enumerate() {
                 @match bytes {
                     Some(bytes) => td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) },
-                    None => td {}
+                    None => td { @if line.absent == Absent::NotKnown { "not known" } }
                 }
                 @if index > 0 {
-                    @let difference = line.difference(index);
-                    td.difference.more[difference > 0].less[difference < 0] {
-                        @if bytes.is_some() || line.figures[0].is_some() { (change(difference)) }
+                    @let difference = line.known_difference(index);
+                    td.difference.more[difference > Some(0)].less[difference.is_some_and(|difference| difference < 0)] {
+                        @if let Some(difference) = difference { (change(difference)) }
                     }
                 }
             }

@@ -73,7 +73,7 @@ fn layers(run: &Run, device: &DeviceFigures) -> Markup {
     let most = layers.first().map_or(1, |layer| layer.1);
     let rest = layers.get(MOST_ROWS..).unwrap_or_default();
     html! {
-        table.numbers.bars {
+        table.numbers.bars.timed[times.any()] {
             caption { "Peak of " (device.device) " by layer" }
             thead { tr { th scope="col" { "layer" } th scope="col" { "bytes" } th scope="col" { "share" } (heads(&times)) th.track scope="col" {} } }
             tbody {

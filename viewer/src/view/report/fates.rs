@@ -45,7 +45,7 @@ fn growth_table(run: &Run, growth: &StepGrowth) -> Markup {
     html! {
         @if sentences.is_empty() { p { "Nothing grows." } }
         @else { ul.verdicts { @for sentence in sentences.iter().take(MOST_ROWS) { li { (sentence) } } } }
-        table.numbers.bars {
+        table.numbers.bars.timed[times.any()] {
             thead {
                 tr {
                     th scope="col" { "owner" } th.text scope="col" { "category" } th scope="col" { "held last" }
@@ -103,7 +103,7 @@ fn figures(run: &Run, analysis: &Analysis) -> Markup {
         let all = figures_of(analysis, owners);
         let most = all.first().map_or(1, |figures| figures.peak_bytes);
         html! {
-            table.numbers.bars {
+            table.numbers.bars.timed[times.any()] {
                 caption { (caption) }
                 thead {
                     tr {
@@ -145,7 +145,7 @@ fn fates(run: &Run, analysis: &Analysis) -> Markup {
     let most = all.first().map_or(1, |fates| fates.all.usable_bytes);
     let rest = all.get(MOST_ROWS..).unwrap_or_default();
     html! {
-        table.numbers.bars {
+        table.numbers.bars.timed[times.any()] {
             caption { "By where they were made" }
             thead {
                 tr {

@@ -63,7 +63,7 @@ fn usage(run: &Run, dimension: Dimension) -> Markup {
         }
     };
     html! {
-        table.numbers.bars {
+        table.numbers.bars.timed {
             caption { "By " (dimension) }
             thead {
                 tr {

@@ -49,7 +49,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
     };
     let (first, rest) = parts.split_at(parts.len().min(MOST_ROWS));
     html! {
-        table.numbers.bars {
+        table.numbers.bars.timed[times.any()] {
             caption { "By " (dimension) }
             (head)
             (rows(first, 0))
@@ -57,7 +57,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
         @if !rest.is_empty() {
             details {
                 summary { (rest.len()) " more, " (size(rest.iter().map(|part| part.1).sum())) }
-                table.numbers.bars { (head) (rows(rest, MOST_ROWS)) }
+                table.numbers.bars.timed[times.any()] { (head) (rows(rest, MOST_ROWS)) }
             }
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn owners(run: &Run, snapshot: &Snapshot, most: usize) -> Markup {
     let live = snapshot.live_bytes;
     let widest = owners.first().map_or(1, |owner| owner.bytes);
     html! {
-        table.numbers.bars {
+        table.numbers.bars.timed[times.any()] {
             thead {
                 tr {
                     @for head in ["layer", "phase", "operator", "category"] { th.text scope="col" { (head) } }
@@ -175,7 +175,7 @@ pub(super) fn high_waters(run: &Run) -> Markup {
                 @if !lines.is_empty() {
                     @let times = times_of(dimension);
                     div {
-                        table.numbers.bars {
+                        table.numbers.bars.timed[times.any()] {
                             caption { "Highest of each " (dimension) }
                             thead { tr { th scope="col" { (dimension) } th scope="col" { "bytes" } th scope="col" { "at" } (heads(&times)) th.track scope="col" {} } }
                             tbody {

@@ -32,7 +32,7 @@ fn table(run: &Run, storages: &[UnreadStorages]) -> Markup {
     let or_dash = |ns: Option<u64>| ns.map_or("-".to_owned(), time);
     let rest = storages.get(MOST_ROWS..).unwrap_or_default();
     html! {
-        table.numbers.bars {
+        table.numbers.bars.timed[times.any()] {
             caption { "Storages that nobody read again" }
             thead {
                 tr {

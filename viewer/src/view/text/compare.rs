@@ -1,7 +1,7 @@
 //! `viewer compare` and `viewer diff`: several runs side by side.
 use alloc_timeline::Dimension;
 
-use crate::analysis::{Comparison, ComparisonRow, TimeComparison, compare_times};
+use crate::analysis::{Absent, Comparison, ComparisonRow, TimeComparison, compare_times};
 use crate::model::{Run, change, exact, exact_change, shortened, size};
 use crate::view::text::table::{Table, short_name, table};
 use crate::view::text::terminal::Terminal;
@@ -97,7 +97,11 @@ fn rest(rows: &[ComparisonRow]) -> ComparisonRow {
     let runs = rows.first().map_or(0, |row| row.figures.len());
     let sum =
         |index| Some(rows.iter().filter_map(|row: &ComparisonRow| row.figures[index]).fold(0, u64::saturating_add));
-    ComparisonRow { name: format!("rest ({})", rows.len()), figures: (0..runs).map(sum).collect() }
+    ComparisonRow {
+        name: format!("rest ({})", rows.len()),
+        figures: (0..runs).map(sum).collect(),
+        absent: Absent::Nothing,
+    }
 }
 
 /// The rows in a table of all runs, or, where the terminal is too narrow for that, in several tables, each of which begins
@@ -136,18 +140,12 @@ fn of_runs(
     let mut table = table(&heads);
     let two = comparison.runs.len() == 2;
     for row in rows {
-        let shown = |index: usize| row.figures[index].map_or(String::new(), |number| figure.shown(number, two));
+        let none = if row.absent == Absent::NotKnown { "not known" } else { "" };
+        let shown = |index: usize| row.figures[index].map_or(none.to_owned(), |number| figure.shown(number, two));
         let mut cells = vec![short_name(&row.name), shown(0)];
         for &index in others {
-            let known = row.figures[index].is_some() || row.figures[0].is_some();
-            let difference = row.difference(index);
-            cells.extend([
-                shown(index),
-                match known {
-                    false => String::new(),
-                    true => figure.change(difference, two),
-                },
-            ]);
+            let change = row.known_difference(index).map(|difference| figure.change(difference, two));
+            cells.extend([shown(index), change.unwrap_or_default()]);
         }
         table.add_row(cells);
     }
