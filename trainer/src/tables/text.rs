@@ -56,7 +56,7 @@ pub(super) fn text(rows: &[Row], optimizer: Optimizer) -> String {
     let mut text = format!("memory of a training step by {optimizer}, in MiB\n{}\n", table(&heads, cells));
     text.push_str(
         "seed 002: the line through the document's batches at 224 pixels, or its table of sizes\n\
-         maps twice: four copies of the parameters, and what every module leaves, twice\n\
+         maps twice: the parameters once for each module that they are in, and what every module leaves, twice\n\
          plan's peak: tensors that are live at once, from shapes, without the workspace inside of operators",
     );
     if is_measured {

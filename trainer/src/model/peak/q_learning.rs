@@ -63,3 +63,19 @@ pub(super) fn step(batch: u64, optimizer: Optimizer, replay_bytes: u64) -> Resul
     policy.update(&mut live, Phase::OPTIMIZER, optimizer, &mut gradients);
     Ok((live, layers))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The replay buffer is there at every instant. In the first one, before a move is played, there are besides 1,685,667
+    /// parameters, as many of the target network and as many momenta, a state of 4 x 84 x 84, and the first map, 32 x 20 x 20.
+    #[test]
+    fn a_replay_buffer_and_two_networks() {
+        let (live, _) = step(4, Optimizer::default(), 1_000_000).expect("its own size");
+        let first = live.instants()[0];
+        assert_eq!(first.bytes, 1_000_000 + 3 * 1_685_667 * 4 + (4 * 84 * 84 + 32 * 20 * 20) * 4);
+        assert_eq!(first.phase, ACT);
+        assert!(live.instants().iter().all(|instant| instant.bytes > 1_000_000));
+    }
+}

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 /// Why a storage is kept.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The operator that needs it: `convolution`.
     pub operator: &'static str,
@@ -21,7 +21,7 @@ pub struct Rule {
 
 /// A kind of node of libtorch's autograd graph, and one of the tensors that it saves. `torch/csrc/autograd/generated/Functions.h`
 /// has both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Node {
     /// `ConvolutionBackward0`
     pub name: &'static str,
