@@ -165,19 +165,6 @@ fn machine_bytes() -> Option<u64> {
     Some(memory.mem_total + memory.swap_total)
 }
 
-/// Checks that the machine can lend a run so many bytes now: one that is held to them must not take them from others.
-pub fn room(bytes: u64) -> Result<()> {
-    let free = Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(u64::MAX);
-    ensure!(
-        bytes <= free,
-        "a run may take {} MB here, and of the machine's memory only {} MB are free now; end other programs, or give a \
-         smaller budget",
-        bytes / 1_000_000,
-        free / 1_000_000
-    );
-    Ok(())
-}
-
 /// Checks that learning rate and momentum are in their ranges, and that nobody gives momentum to what has none.
 pub fn optimizer(optimizer: Optimizer) -> Result<()> {
     let (name, lr) = (optimizer.name.as_str(), optimizer.lr());
@@ -221,7 +208,8 @@ pub fn data_folder(model: ModelName, given: Option<&Path>) -> Result<PathBuf> {
         (IMAGES, "images (IDX files, CIFAR, or a folder of images for each class)")
     };
     match given {
-        Some(folder) => Ok(folder.to_owned()),
+        Some(given) if given.is_dir() => Ok(given.to_owned()),
+        Some(given) => bail!("{}: there is no such data folder; give one with {what} with --data DIR", given.display()),
         None if Path::new(folder).is_dir() => Ok(folder.into()),
         None => bail!(
             "no data: there is no folder {folder} here; run from the repository's root, or give a folder with {what} \
