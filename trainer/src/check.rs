@@ -174,7 +174,8 @@ pub fn data_folder(model: ModelName, given: Option<&Path>) -> Result<PathBuf> {
         (IMAGES, "images (IDX files, CIFAR, or a folder of images for each class)")
     };
     match given {
-        Some(folder) => Ok(folder.to_owned()),
+        Some(given) if given.is_dir() => Ok(given.to_owned()),
+        Some(given) => bail!("{}: there is no such data folder; give one with {what} with --data DIR", given.display()),
         None if Path::new(folder).is_dir() => Ok(folder.into()),
         None => bail!(
             "no data: there is no folder {folder} here; run from the repository's root, or give a folder with {what} \

@@ -144,7 +144,7 @@ impl Points {
             if interrupt::requested() {
                 return Ok(false);
             }
-            let measured = measured.context("a batch cannot be measured; give others with --measure")?;
+            let measured = measured?;
             self.by = measured.by;
             match pages {
                 Pages::AsSet => self.as_set.push(measured.point),

@@ -217,7 +217,6 @@ impl Runs<'_> {
             edge.look_for_it(case.smallest(), |batch| {
                 ensure!(!interrupt::requested(), "it was interrupted");
                 case.takes(batch)?;
-                check::room(budget)?;
                 console::print_error_line(&format!("running {}, batch {batch}, in {}", case.model, size_text(budget)));
                 self.with_trials(case, |trials| trials.limited(batch, Pages::GivenBack, budget))
             });

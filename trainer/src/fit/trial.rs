@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use alloc_timeline::Timeline;
 use anyhow::{Context, Result, ensure};
+use procfs::{Current, Meminfo};
 use serde::Serialize;
 
 use super::estimate::Point;
 use crate::child::Job;
 use crate::cli::WorkArgs;
-use crate::figures::median;
+use crate::figures::{median, mib};
 use crate::limit::{self, Holder, Limit, Means, Ran};
 
 /// The settings of jemalloc with which every freed page goes back to the kernel at once.
@@ -101,16 +102,11 @@ impl Trials<'_> {
     pub(super) fn measure(&self, batch: u64, pages: Pages) -> Result<Measured> {
         let holder = Holder::make(Means::Auto, Limit(None), None)?;
         let (ran, path) = self.run(batch, pages, &holder, Limit(None))?;
-        ensure!(
-            ran.status.success(),
-            "batch {batch}: the run that was to be measured ended with {}; {}",
-            ran.status,
-            if ran.status.code().is_some() {
-                "its message stands above"
-            } else {
-                "the machine may lack the memory for it"
-            }
-        );
+        let advice = match ran.status.code() {
+            Some(_) => "its message stands above",
+            None => "where memory was short, end other programs or measure smaller batches",
+        };
+        ensure!(ran.status.success(), "batch {batch}: the measured run ended with {}; {advice}", ran.status);
         let timeline: Timeline = alloc_timeline::load(&path)?;
         let unreclaimable_bytes =
             ran.unreclaimable_peak_bytes.context("neither the control group nor /proc says what the run needed")?;
@@ -129,8 +125,15 @@ impl Trials<'_> {
     /// Runs `batch` images with `budget` bytes in a control group.
     ///
     /// # Errors
-    /// When no control group can be made: the address space is no measure of memory.
+    /// When no control group can be made (the address space is no measure of memory), or the machine has less memory free.
     pub(super) fn limited(&self, batch: u64, pages: Pages, budget: u64) -> Result<Trial> {
+        let free = Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(u64::MAX);
+        ensure!(
+            budget <= free,
+            "a run may take {} here, and {} of the machine's memory are free: others would be killed in its place",
+            mib(budget),
+            mib(free)
+        );
         let limit = Limit(Some(budget));
         // Swap would let everything pass.
         let holder = Holder::make(Means::Auto, limit, Some(0))?;
