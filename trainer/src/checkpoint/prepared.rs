@@ -174,7 +174,7 @@ impl Prepared {
             left_bytes,
             recomputed: simulated.recomputed,
             planned_recompute_ns: simulated.recompute_ns,
-            measured_recompute_ns: median(&times).map_or(0, |ns| ns as u64),
+            measured_recompute_ns: median(&times) as u64,
             whole_ns: chain.least_ns(),
         })
     }
