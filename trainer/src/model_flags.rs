@@ -53,6 +53,10 @@ pub fn with_checkpoints(settings: Settings, asked: Option<&Asked>) -> Result<Set
         settings.chained.is_none(),
         "--checkpoint {asked}: a chained expression holds every map; leave --chained out"
     );
+    ensure!(
+        settings.out.is_some() || !asked.needs_costs(),
+        "--checkpoint {asked}: what a part of the network takes is measured by the tracker; leave --track off out"
+    );
     Ok(Settings { checkpoint: Some(asked.clone()), ..settings })
 }
 
