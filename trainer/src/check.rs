@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-pub use self::memory::{least_bytes, memory, room};
+pub use self::memory::{least_bytes, memory};
 
 use crate::cli::{
     InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs,

@@ -57,6 +57,10 @@ pub fn with_checkpoints(settings: Settings, asked: Option<&Asked>) -> Result<Set
         "--checkpoint {asked}: a network is run part by part in fp32 alone; leave --precision {} out",
         settings.precision
     );
+    ensure!(
+        settings.out.is_some() || !asked.needs_costs(),
+        "--checkpoint {asked}: what a part of the network takes is measured by the tracker; leave --track off out"
+    );
     Ok(Settings { checkpoint: Some(asked.clone()), ..settings })
 }
 

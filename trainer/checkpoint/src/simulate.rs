@@ -142,7 +142,7 @@ fn check(present: &[Present], at: usize, operation: Operation) -> Result<(), Inv
     let this = present[stage];
     let has_input = stage == 0 || present[stage - 1].map;
     let useful = match operation {
-        Operation::Forward { keep, .. } => !this.map && !this.reversed && !(this.graph && keep == Keep::All),
+        Operation::Forward { keep, .. } => !(this.map || this.reversed || (this.graph && keep == Keep::All)),
         Operation::Backward { .. } => !this.reversed,
         Operation::Drop { .. } => this.map,
     };

@@ -56,19 +56,6 @@ pub fn least_bytes(
     Ok(minimum::minimum_bytes(&stages, batch, model.input_of(size), optimizer.is_some(), copies, precision)?)
 }
 
-/// Checks that the machine can lend a run so many bytes now: one that is held to them must not take them from others.
-pub fn room(bytes: u64) -> Result<()> {
-    let free = Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(u64::MAX);
-    ensure!(
-        bytes <= free,
-        "a run may take {} MB here, and of the machine's memory only {} MB are free now; end other programs, or give a \
-         smaller budget",
-        bytes / 1_000_000,
-        free / 1_000_000
-    );
-    Ok(())
-}
-
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.
 fn machine_bytes() -> Option<u64> {
     let memory = Meminfo::current().ok()?;

@@ -21,6 +21,11 @@ impl Asked {
     pub fn within(typed: &str) -> Result<Asked, SizeError> {
         Ok(Asked { plan: Plan::Bytes(size::parse(typed)?), typed: format!("bytes:{typed}") })
     }
+
+    /// Whether the plan depends on what the parts of the network take, and not on how many there are alone.
+    pub fn needs_costs(&self) -> bool {
+        matches!(self.plan, Plan::BestSequential | Plan::Bytes(_))
+    }
 }
 
 impl FromStr for Asked {

@@ -67,7 +67,7 @@ pub struct Kept {
 /// Makes a plan ready. With the tracker, what each part costs is measured first, for which the network is made and run.
 ///
 /// # Errors
-/// When there is no such plan, when it needs costs and there is no tracker, or when libtorch fails.
+/// When there is no such plan, or libtorch fails. Without the tracker there is none that needs costs.
 pub fn prepare(asked: &Asked, case: &Case, tracked: bool) -> Result<Prepared> {
     let parts = parts(&case.model.stages(case.classes), case.in_place);
     if tracked {
@@ -85,9 +85,7 @@ pub fn prepare(asked: &Asked, case: &Case, tracked: bool) -> Result<Prepared> {
         Plan::None => Some(whole(stages)),
         Plan::Sequential(segments) => sequential(stages, segments),
         Plan::Revolve(slots) => revolve(stages, slots),
-        Plan::BestSequential | Plan::Bytes(_) => {
-            bail!("--checkpoint {asked}: what a part takes is measured by the tracker; leave --track off out")
-        }
+        Plan::BestSequential | Plan::Bytes(_) => None,
     };
     let Some(schedule) = schedule else {
         let parts = parts.len();
@@ -106,9 +104,10 @@ fn with_margin(plan: Plan) -> Plan {
 
 /// Says that no plan fits, what the smallest one takes, and which smaller batch would fit.
 fn too_small(asked: &Asked, case: &Case, parts: &[Part], least: u64) -> Result<String> {
-    let least = least + MARGIN;
+    // What is measured differs by some bytes from run to run, so whole MiB are named that hold in the next run too.
+    let enough = (least + 2 * MARGIN).div_ceil(1 << 20);
     let mut text = format!(
-        "--checkpoint {asked}: with --batch {} no plan takes less than {least} bytes; give that much",
+        "--checkpoint {asked}: with --batch {} no plan takes less than {least} bytes; give bytes:{enough}MiB",
         case.batch
     );
     let (stages, input) = (case.model.stages(case.classes), case.model.input_of(case.size));
