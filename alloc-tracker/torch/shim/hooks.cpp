@@ -13,6 +13,7 @@
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 
@@ -22,10 +23,11 @@
 #include <memory>
 
 extern "C" {
-// Of src/events.rs. `inputs` are the addresses of the storages that the operator takes, none of them 0; `variable` that of
+// Of src/events.rs. `autocasts`: autocast looks at what this operator takes before it runs. `inputs` are the addresses of the storages that the operator takes, none of them 0; `variable` that of
 // the parameter of an AccumulateGrad node, `gradient` that of the gradient that it leaves, 0 for all other operators.
 void alloc_torch_op_start(
     bool backward,
+    bool autocasts,
     const char* name,
     size_t name_length,
     int64_t sequence,
@@ -67,6 +69,12 @@ void collect(const c10::IValue& value, uintptr_t* inputs, size_t& count) {
   }
 }
 
+// Whether autocast is on and outside of its own kernels, within which libtorch switches it off.
+bool autocast_looks() {
+  return !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCPU) ||
+      !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCUDA);
+}
+
 const torch::autograd::AccumulateGrad* accumulating() {
   return dynamic_cast<const torch::autograd::AccumulateGrad*>(torch::autograd::get_current_node().get());
 }
@@ -89,6 +97,7 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
   }
   alloc_torch_op_start(
       backward,
+      autocast_looks(),
       name,
       std::strlen(name),
       function.seqNr(),

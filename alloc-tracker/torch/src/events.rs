@@ -20,6 +20,7 @@ thread_local! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn alloc_torch_op_start(
     is_backward: bool,
+    autocasts: bool,
     name: *const c_char,
     name_length: usize,
     sequence: i64,
@@ -31,7 +32,7 @@ unsafe extern "C" fn alloc_torch_op_start(
     // SAFETY: as the shim promises; a `Storage` is an address other than 0.
     let (name, inputs) =
         unsafe { (slice::from_raw_parts(name.cast::<u8>(), name_length), slice::from_raw_parts(inputs, input_count)) };
-    let operator = Operator { is_backward, name, sequence, thread, variable: Storage::at(variable), inputs };
+    let operator = Operator { is_backward, autocasts, name, sequence, thread, variable: Storage::at(variable), inputs };
     OPERATORS.with(|operators| ATTRIBUTION.operator_starts(operators, &operator));
 }
 

@@ -13,9 +13,9 @@
 //!   torch::autograd::AccumulateGrad  (BACKWARD, -1)       layer of its parameter; leaves that parameter's gradient
 //! ```
 //!
-//! Within an operator only a conversion from one type to another, `aten::_to_copy`, has a scope of its own: what autocast
-//! makes of parameters and maps on the way into an operator is told apart from what the operator leaves. It stays part of
-//! the call around it, so that a copy which that call frees is workspace.
+//! Within an operator only a conversion that autocast asks for, `aten::_to_copy`, has a scope of its own: what is made of
+//! parameters and maps on the way into an operator is told apart from what the operator leaves. It stays part of the call
+//! around it, so that a copy which that call frees is workspace.
 //!
 //! In the phase `optimizer`, an operator outside of any layer is of the layer that allocated what it reads: the parameter,
 //! its gradient, or state that was made of them (`aten::zeros_like`, `aten::clone`).
@@ -32,7 +32,7 @@ use crate::hooks::Hooks;
 use crate::parameters::{ParameterLayers, layer_in};
 use crate::reads::read_by;
 use crate::sequence::SequenceTable;
-use crate::stack::{Frame, OperatorStack};
+use crate::stack::{Call, Frame, OperatorStack};
 
 /// What the names of the autograd engine's own events begin with.
 const ENGINE: &[u8] = b"autograd::engine::evaluate_function";
@@ -89,11 +89,15 @@ impl<H: Hooks> Attribution<H> {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
             let is_backward = operator.is_backward || stack.is_in_engine();
-            let call = self.next_call();
-            stack.set(place, Frame::Named(self.enter(operator, layer, is_backward, call), call));
-        } else if operator.name == CONVERSION && !stack.is_in_engine() {
-            let call = stack.call().unwrap_or_else(|| self.next_call());
-            stack.set(place, Frame::Named(self.enter(operator, None, false, call), call));
+            // 0 is no call.
+            let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+            let call = Call { number, autocasts: operator.autocasts };
+            stack.set(place, Frame::Named(self.enter(operator, layer, is_backward, number), call));
+        } else if operator.name == CONVERSION
+            && !operator.autocasts
+            && let Some(call) = stack.call().filter(|call| call.autocasts)
+        {
+            stack.set(place, Frame::Named(self.enter(operator, None, false, call.number), call));
         }
         if !is_engine {
             stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
@@ -129,11 +133,6 @@ impl<H: Hooks> Attribution<H> {
         let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
         let phase = if is_backward { self.names().backward } else { Name(0) };
         self.hooks.enter_op(name, layer, phase, call)
-    }
-
-    /// A number that no call has had. 0 is no call.
-    fn next_call(&self) -> u64 {
-        self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The operator that started last on the thread of this stack ends; `gradient` is the storage of the gradient that it

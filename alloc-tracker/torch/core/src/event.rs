@@ -34,6 +34,9 @@ impl Storage {
 pub struct Operator<'a> {
     /// Whether it is an autograd node that runs in a backward pass (`BACKWARD_FUNCTION`).
     pub is_backward: bool,
+    /// Whether autocast looks at what the operator takes before it runs. Within such an operator that it changes, it is
+    /// switched off: a conversion there is one that autocast asked for.
+    pub autocasts: bool,
     /// The name, UTF-8 as a rule: `aten::conv2d`, `ConvolutionBackward0`.
     pub name: &'a [u8],
     /// The sequence number: of a forward operator the number that its autograd node will have, of a node its own.

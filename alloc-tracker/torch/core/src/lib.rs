@@ -27,8 +27,15 @@
 //!     static OPERATORS: OperatorStack<TrackerHooks> = const { OperatorStack::new() };
 //! }
 //!
-//! let conv2d =
-//!     Operator { is_backward: false, name: b"aten::conv2d", sequence: 0, thread: 1, variable: None, inputs: &[] };
+//! let conv2d = Operator {
+//!     is_backward: false,
+//!     autocasts: false,
+//!     name: b"aten::conv2d",
+//!     sequence: 0,
+//!     thread: 1,
+//!     variable: None,
+//!     inputs: &[],
+//! };
 //! OPERATORS.with(|operators| {
 //!     ATTRIBUTION.operator_starts(operators, &conv2d);
 //!     assert_eq!(alloc_tracker::hooks::current().op, alloc_tracker::hooks::name("aten::conv2d"));

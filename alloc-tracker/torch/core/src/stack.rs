@@ -11,6 +11,15 @@ use crate::pending::PendingReads;
 /// Operators nested deeper than this on one thread are not looked at; their bytes belong to the one around them.
 const MAX_DEPTH: usize = 128;
 
+/// A call of an outermost operator.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// Different for each, never 0.
+    pub(crate) number: u64,
+    /// Whether autocast looked at what it takes.
+    pub(crate) autocasts: bool,
+}
+
 /// What a running operator is to the attribution.
 #[derive(Clone, Copy)]
 pub(crate) enum Frame<Entered> {
@@ -18,8 +27,8 @@ pub(crate) enum Frame<Entered> {
     Engine,
     /// An operator within another, whose scope stays active.
     Nested,
-    /// An operator that entered a scope of its own name, in the call of this number.
-    Named(Entered, u64),
+    /// An operator that entered a scope of its own name, in this call.
+    Named(Entered, Call),
 }
 
 /// The operators that run on one thread. Each thread that runs operators has one, and keeps it in a thread-local.
@@ -104,7 +113,7 @@ impl<H: Hooks> OperatorStack<H> {
     }
 
     /// The call of the innermost operator that entered a scope; `None` when there is none.
-    pub(crate) fn call(&self) -> Option<u64> {
+    pub(crate) fn call(&self) -> Option<Call> {
         let depth = self.depth.get().min(MAX_DEPTH);
         self.frames[..depth].iter().rev().find_map(|frame| match frame.get() {
             Frame::Named(_, call) => Some(call),

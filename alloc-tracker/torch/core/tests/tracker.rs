@@ -9,8 +9,15 @@ static ATTRIBUTION: Attribution<TrackerHooks> = Attribution::new(TrackerHooks, &
 #[test]
 fn a_node_on_another_thread_runs_in_the_layer_of_its_operator() {
     ATTRIBUTION.prepare();
-    let relu =
-        Operator { is_backward: false, name: b"aten::relu", sequence: 17, thread: 1, variable: None, inputs: &[] };
+    let relu = Operator {
+        is_backward: false,
+        autocasts: false,
+        name: b"aten::relu",
+        sequence: 17,
+        thread: 1,
+        variable: None,
+        inputs: &[],
+    };
     let node = Operator { is_backward: true, name: b"ReluBackward0", ..relu };
     {
         let stack = OperatorStack::new();

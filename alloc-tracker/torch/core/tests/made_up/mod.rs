@@ -185,24 +185,36 @@ impl Thread {
         self.reads(name, sequence, &[], scope);
     }
 
+    /// The same of one that autocast looks at.
+    pub fn autocasts(&self, name: &str, sequence: i64, scope: Scope) {
+        let (name, thread) = (name.as_bytes(), self.number);
+        let operator =
+            Operator { is_backward: false, autocasts: true, name, sequence, thread, variable: None, inputs: &[] };
+        self.starts(&operator, scope);
+    }
+
     /// A forward operator starts that reads these storages.
     pub fn reads(&self, name: &str, sequence: i64, inputs: &[usize], scope: Scope) {
         let inputs: Vec<Storage> = inputs.iter().copied().filter_map(Storage::at).collect();
-        let name = name.as_bytes();
-        let thread = self.number;
-        self.starts(&Operator { is_backward: false, name, sequence, thread, variable: None, inputs: &inputs }, scope);
+        let (name, thread) = (name.as_bytes(), self.number);
+        let operator =
+            Operator { is_backward: false, autocasts: false, name, sequence, thread, variable: None, inputs: &inputs };
+        self.starts(&operator, scope);
     }
 
     /// An autograd node starts, of the forward operator of this number on thread `of`.
     pub fn node(&self, name: &str, (of, sequence): (u64, i64), scope: Scope) {
         let name = name.as_bytes();
-        self.starts(&Operator { is_backward: true, name, sequence, thread: of, variable: None, inputs: &[] }, scope);
+        let operator =
+            Operator { is_backward: true, autocasts: false, name, sequence, thread: of, variable: None, inputs: &[] };
+        self.starts(&operator, scope);
     }
 
     /// The `AccumulateGrad` node of a parameter starts.
     pub fn accumulates(&self, parameter: usize, scope: Scope) {
         let operator = Operator {
             is_backward: true,
+            autocasts: false,
             name: b"torch::autograd::AccumulateGrad",
             sequence: -1,
             thread: 0,
