@@ -206,7 +206,7 @@ mod tests {
         };
         let mut timeline = tiny();
         assert_eq!(line(&timeline), ["forward;layer1.0.bn1;aten::batch_norm;[activation] 2048"]);
-        let mut other = timeline.peak.rows.iter().find(|row| row.usable_bytes == 2048).expect("a row").clone();
+        let mut other = *timeline.peak.rows.iter().find(|row| row.usable_bytes == 2048).expect("a row");
         other.scope = timeline.scopes.len() as u32;
         timeline.peak.rows.push(other);
         timeline.scopes.push(Scope { phase: "forward".into(), layer: "layer1.0.conv1".into(), op: "op".into() });
