@@ -46,7 +46,8 @@ pub struct FitTableArgs {
     /// Memory that the process may have, several separated by commas.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = bytes, default_value = "8G,4G,2G,512M")]
     pub budgets: Vec<u64>,
-    /// What the process needs whatever it trains [default: measured by a run of lenet5].
+    /// What the process needs whatever it trains; nothing is measured then, and the answers are from shapes alone [default: small
+    /// runs of each network measure it, and the workspace of its operators].
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub base: Option<u64>,
     /// See [`WorkArgs`]. Without --image-size, each network has images of the size that its reference is for.
@@ -55,7 +56,8 @@ pub struct FitTableArgs {
     /// Its state is part of the plan.
     #[command(flatten)]
     pub optimizer: Optimizer,
-    /// Run the largest batch of each network in each budget under that budget as a limit; if it is killed, smaller ones.
+    /// Run the largest batch of each network in each budget under that budget as a limit, and batches above or below it, until one
+    /// passes and another is killed.
     #[arg(long)]
     pub verify: bool,
     /// Print one JSON object instead of tables.
