@@ -45,11 +45,11 @@ mod schedule;
 
 mod drawing;
 mod simulate;
+mod whole;
 
 mod persistent;
 mod revolve;
 mod sequential;
-mod whole;
 
 mod plan;
 
