@@ -121,13 +121,13 @@ pub fn sizes(model: ModelName, batch: u64, size: u64, classes: u64, training: bo
     let smallest = shape::smallest(&stages, model.input(), batch, training, LARGEST_INPUT)
         .ok_or_else(|| anyhow!("{model}: takes no {one} at all with --batch {batch}"))?;
     match misfit {
-        Misfit::Long { most, .. } => bail!("{flag} {size}: {misfit} in {model}; give {flag} {most} or less"),
+        Misfit::Long { most, .. } => bail!("{flag} {size}: {misfit} of {model}; give {flag} {most} or less"),
         Misfit::Odd { .. } => bail!("{flag} {size}: {misfit} in {model}; give an even {flag}"),
         Misfit::OneValue { .. } => bail!(
             "{flag} {size} with --batch {batch}: in training of {model}, {misfit}; give {flag} {smallest} or more, or \
              --batch 2 or more"
         ),
-        _ => bail!("{flag} {size}: {misfit} in {model}; the smallest that works is {flag} {smallest}"),
+        _ => bail!("{flag} {size}: {misfit} of {model}; the smallest that works is {flag} {smallest}"),
     }
 }
 
