@@ -72,7 +72,7 @@ fn name(stages: &[Stage]) -> String {
         stages.iter().all(|stage| inside(&stage.name))
     };
     let modules = first.match_indices('.').map(|(end, _)| &first[..end]).chain([first.as_str()]);
-    modules.filter(around).last().map_or_else(|| format!("{first}..{last}"), str::to_owned)
+    modules.filter(around).next_back().map_or_else(|| format!("{first}..{last}"), str::to_owned)
 }
 
 #[cfg(test)]
