@@ -71,8 +71,8 @@ fn name(stages: &[Stage]) -> String {
             |name: &str| name.strip_prefix(*module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         stages.iter().all(|stage| inside(&stage.name))
     };
-    let modules = first.match_indices('.').map(|(end, _)| &first[..end]).chain([first.as_str()]);
-    modules.filter(around).next_back().map_or_else(|| format!("{first}..{last}"), str::to_owned)
+    let mut modules = first.match_indices('.').map(|(end, _)| &first[..end]).chain([first.as_str()]);
+    modules.rfind(around).map_or_else(|| format!("{first}..{last}"), str::to_owned)
 }
 
 #[cfg(test)]
