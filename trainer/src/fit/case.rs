@@ -41,7 +41,7 @@ impl Case {
     /// A step of `batch`.
     pub(super) fn step(&self, batch: u64) -> Result<Step> {
         let Case { model, size, classes, optimizer } = *self;
-        Ok(Step::new(&model.stages(classes), batch, model.input_of(size), optimizer)?)
+        Ok(Step::of(model, batch, size, classes, optimizer, None)?)
     }
 
     /// What `batch` needs, by `forecast`.
