@@ -88,6 +88,19 @@ impl State {
                 next.maps[index] = Map::Gone;
                 moves.push((0, 0, next));
             }
+            if self.graphs[index] && index + 1 == self.left {
+                let mut next = self.clone();
+                (next.maps[index], next.graphs[index], next.left) = (Map::Gone, false, index);
+                if let Some(before) = index.checked_sub(1) {
+                    next.maps[before] = Map::Gone;
+                }
+                moves.push((stage.backward_ns, stage.backward_peak_bytes, next));
+            }
+            // A stage is run forward again only when all that is kept behind it has been run backward.
+            let behind = index + 1..self.left;
+            if behind.into_iter().any(|later| self.graphs[later] || self.maps[later] != Map::Gone) {
+                continue;
+            }
             let input = index.checked_sub(1).map_or(Map::Kept, |before| self.maps[before]);
             if input == Map::Gone {
                 continue;
@@ -109,14 +122,6 @@ impl State {
                     next.graphs[index] = true;
                     moves.push((stage.forward_ns, stage.saving_peak_bytes, next));
                 }
-            }
-            if self.graphs[index] && index + 1 == self.left {
-                let mut next = self.clone();
-                (next.maps[index], next.graphs[index], next.left) = (Map::Gone, false, index);
-                if let Some(before) = index.checked_sub(1) {
-                    next.maps[before] = Map::Gone;
-                }
-                moves.push((stage.backward_ns, stage.backward_peak_bytes, next));
             }
         }
         moves
@@ -157,7 +162,7 @@ fn to_the_byte(chain: &Chain) -> Persistent {
     Persistent::new(chain, (whole.peak_bytes - chain.fixed_bytes).max(1) as usize)
 }
 
-/// What the class leaves out: a schedule that saves stage 1, lets its map go and computes the map again takes 10 bytes. Saved
+/// Left out of the class: a schedule that saves stage 1, lets its map go and computes the map again takes 10 bytes. Saved
 /// late, stage 1 takes 10 beside the gradient of stage 3; saved early, its map of 5 is there in the backward pass of stage 3,
 /// which takes 6. Both are 11.
 #[test]
@@ -186,6 +191,40 @@ fn a_saved_stage_keeps_its_map() {
         Operation::Backward { stage: 0 },
     ]);
     assert_eq!(simulate(&chain, &outside).map(|simulated| simulated.peak_bytes), Ok(10));
+}
+
+/// Left out of the class: a schedule that saves stage 3, then runs stage 1 again, and only then runs stage 3 backward takes 6
+/// bytes. Saved behind that, stage 1 takes 6 beside the gradient of stage 3; saved before it, its graph of 1 is there while
+/// stage 3 takes 6. Both are 7.
+#[test]
+fn later_stages_are_run_backward_first() {
+    let first = Stage { saved_bytes: 1, saved_and_output_bytes: 1, saving_peak_bytes: 6, ..Stage::default() };
+    let last = Stage {
+        output_bytes: 3,
+        saved_and_output_bytes: 3,
+        gradient_bytes: 1,
+        forward_peak_bytes: 3,
+        saving_peak_bytes: 6,
+        backward_peak_bytes: 1,
+        ..Stage::default()
+    };
+    let chain = Chain { fixed_bytes: 0, update_peak_bytes: 1, stages: vec![first, Stage::default(), last] };
+    assert_eq!((to_the_byte(&chain).least_bytes(), least_ns(&chain, 6)), (7, None));
+    let forward = |stage, keep| Operation::Forward { stage, keep };
+    let outside = Schedule(vec![
+        forward(0, Keep::Input),
+        forward(1, Keep::Input),
+        forward(2, Keep::All),
+        Operation::Drop { stage: 2 },
+        Operation::Drop { stage: 1 },
+        Operation::Drop { stage: 0 },
+        forward(0, Keep::All),
+        forward(1, Keep::All),
+        Operation::Backward { stage: 2 },
+        Operation::Backward { stage: 1 },
+        Operation::Backward { stage: 0 },
+    ]);
+    assert_eq!(simulate(&chain, &outside).map(|simulated| simulated.peak_bytes), Ok(6));
 }
 
 proptest! {
