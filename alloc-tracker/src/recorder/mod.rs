@@ -11,7 +11,7 @@
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
-//! thread.rs runs it, pace.rs says how long it may sleep
+//! thread.rs runs it, pace.rs says how long it may sleep; marker.rs takes the marks that the program asks for with a book
 //! ```
 mod clock;
 mod counts;
@@ -22,6 +22,7 @@ mod state;
 mod step_clock;
 
 mod background;
+mod marker;
 mod near_limit;
 mod output;
 mod pace;

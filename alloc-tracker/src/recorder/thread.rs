@@ -1,13 +1,14 @@
 //! The recorder's thread, which does one tick after the other until the session ends.
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use alloc_replay::{Replay, ScopeId};
 use alloc_timeline::{Ending, Record};
 
 use super::dumps::{self, Dumps};
+use super::marker::Marker;
 use super::output::Output;
 use super::recording::Recording;
 use super::state::{drain, with_replay, with_state};
@@ -29,6 +30,8 @@ pub struct Recorder {
     thread: Option<sys::Thread>,
     /// There when the session was asked for times. Apart from the thread's work, so that a step never waits for a tick.
     steps: Option<Arc<Mutex<StepClock>>>,
+    /// Made for the first mark with a book; `None` when the system had no thread left then.
+    marker: OnceLock<Option<Marker>>,
 }
 
 /// The state that the thread and the [`Recorder`] share.
@@ -80,7 +83,7 @@ impl Recorder {
         let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work });
         let worker = Arc::clone(&shared);
         match sys::Thread::spawn(c"alloc-recorder", move || run(&worker)) {
-            Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps }),
+            Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps, marker: OnceLock::new() }),
             Err(error) => {
                 publish::end();
                 with_state(|replay| *replay = None);
@@ -98,12 +101,13 @@ impl Recorder {
 
     /// Adds a mark with the book of this instant.
     pub fn mark_with_book(&self, name: &str) {
-        // These readings take long, so the recorder's ticks do not wait for them.
-        let mut watch = Stopwatch::start();
-        let (survey, beyond) = (Survey::take(), BeyondReadings::take());
-        watch.lap(Probe::Asked);
-        if let Some((recording, _)) = self.shared.work().as_mut() {
-            recording.mark_with_book(name, &survey, &beyond);
+        let start = || {
+            let shared = Arc::clone(&self.shared);
+            Marker::start(move |name| mark_with_book(&shared, name)).ok()
+        };
+        match self.marker.get_or_init(start) {
+            Some(marker) => marker.mark(name),
+            None => mark_with_book(&self.shared, name),
         }
     }
 
@@ -125,6 +129,7 @@ impl Recorder {
     /// Stops the thread and records what is left; returns the output, which the caller finishes.
     pub fn stop(mut self, ending: Ending) -> Option<Output> {
         publish::end();
+        self.marker.take();
         self.shared.stop.set();
         if let Some(thread) = self.thread.take() {
             // A panic in the recorder's thread costs samples. It must not end the program.
@@ -132,6 +137,16 @@ impl Recorder {
         }
         let (recording, _) = self.shared.work().take()?;
         Some(recording.end(ending))
+    }
+}
+
+fn mark_with_book(shared: &Shared, name: &str) {
+    // These readings take long, so the recorder's ticks do not wait for them.
+    let mut watch = Stopwatch::start();
+    let (survey, beyond) = (Survey::take(), BeyondReadings::take());
+    watch.lap(Probe::Asked);
+    if let Some((recording, _)) = shared.work().as_mut() {
+        recording.mark_with_book(name, &survey, &beyond);
     }
 }
 
