@@ -75,9 +75,7 @@ impl Dumps {
         if self.0.get(reason).is_some_and(|&count| count >= MOST_DUMPS) {
             return;
         }
-        let now = recording.clock.now_ns();
-        let snapshot = with_replay(|replay| replay.snapshot_now(now, counts::slack_bytes()));
-        recording.write_new_scopes();
+        let (now, snapshot) = now_with_owners(recording);
         if let Some((room, snapshot)) = near.zip(snapshot.as_ref()) {
             self.say_near_limit(room, snapshot, recording);
         }
@@ -137,6 +135,23 @@ impl Dumps {
             _ => Some((path, stored)),
         }
     }
+}
+
+/// The clock's time, and who owns what is live now. All scopes in it have been recorded.
+fn now_with_owners(recording: &mut Recording) -> (u64, Option<Snapshot>) {
+    let now = recording.clock.now_ns();
+    let snapshot = with_replay(|replay| replay.snapshot_now(now, counts::slack_bytes()));
+    recording.write_new_scopes();
+    (now, snapshot)
+}
+
+/// Adds a mark with the table of owners; returns a sentence on it.
+pub fn mark_now(name: String, recording: &mut Recording) -> String {
+    let (now, snapshot) = now_with_owners(recording);
+    let live_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.live_bytes);
+    let told = format!("'{name}' at {live_bytes} live bytes");
+    recording.record_replayed(Record::Mark(Mark { time_ns: now, name, live_bytes, snapshot }));
+    told
 }
 
 /// The record of a limit that has come near. `now` is what is live, with the clock's time.

@@ -1,0 +1,189 @@
+//! What is said after the program has ended: which processes were recorded, who held most in the largest of them, and what
+//! to type next.
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use alloc_timeline::Dimension;
+use viewer::analysis::Measure;
+use viewer::load::load;
+use viewer::model::{Run, size};
+use viewer::view::{Terminal, chart, fitted, growth_paragraph, stacks_text, top_table};
+
+use crate::launch::Ended;
+
+/// Rows of each table.
+const MOST_ROWS: usize = 10;
+/// Below this part of the resident set, what the tracker has counted needs a word.
+const LITTLE: f64 = 0.1;
+/// A process that is smaller than this is mostly libraries, and needs no such word.
+const SMALL: u64 = 64 << 20;
+
+/// A process, and what it has left.
+struct Left {
+    process: u32,
+    path: PathBuf,
+    what: What,
+}
+
+enum What {
+    Timeline(Box<Run>),
+    /// Only the log is there: a signal ended the process, or it replaced itself in a way that nobody sees.
+    Log,
+    /// The log is there, and the process too.
+    Running,
+    /// A file that is not as it should be.
+    Unreadable(String),
+}
+
+/// The whole text; with `quiet` only what went wrong.
+pub fn text(ran: &Ended, quiet: bool) -> String {
+    let (left, registered) = left(ran.processes.path());
+    let mut out = String::new();
+    if !registered {
+        return "\nalloc-tracker: nothing was recorded: the program did not load the tracker's library. It may have cleared its \
+                environment, or the library was built for another C library (`ldd` tells which)"
+            .to_owned();
+    }
+    let runs = || left.iter().filter_map(|left| if let What::Timeline(run) = &left.what { Some(&**run) } else { None });
+    // The one that was typed has the first place among equals.
+    let largest = runs().max_by_key(|run| run.timeline.peak.live_bytes);
+    if !quiet {
+        out.push_str(&list(&left, ran.process));
+        if let Some(run) = largest {
+            out.push_str(&run_text(run));
+        }
+    }
+    let mut problems = Vec::new();
+    for left in &left {
+        match &left.what {
+            What::Timeline(_) => {}
+            What::Log => problems.push(format!(
+                "process {} left no timeline but its log: viewer recover {}.log",
+                left.process,
+                left.path.display()
+            )),
+            What::Running => {
+                problems.push(format!("process {} goes on; its timeline will be {}", left.process, left.path.display()))
+            }
+            What::Unreadable(problem) => problems.push(problem.clone()),
+        }
+    }
+    problems.extend(runs().flat_map(|run| unseen(run)));
+    for problem in problems {
+        let _ = writeln!(out, "alloc-tracker: {problem}");
+    }
+    if let Some(run) = largest.filter(|_| !quiet) {
+        let file = run.path.display();
+        let _ = writeln!(out, "next: viewer {file}   (pictures)\n      viewer stacks {file}   (by calls)");
+    }
+    out
+}
+
+/// What each process has left, and whether any has told of itself at all.
+fn left(processes: &Path) -> (Vec<Left>, bool) {
+    let mut all = Vec::new();
+    let mut registered = false;
+    for entry in fs::read_dir(processes).into_iter().flatten().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        registered = true;
+        let told = fs::read_to_string(entry.path()).unwrap_or_default();
+        for path in told.lines().map(PathBuf::from) {
+            let log = PathBuf::from(format!("{}.log", path.display()));
+            let what = if path.exists() {
+                match load(&path) {
+                    Ok(run) => What::Timeline(Box::new(run)),
+                    Err(problem) => What::Unreadable(problem.to_string()),
+                }
+            } else if !log.exists() {
+                // The recording was given up: a child that only became another program, or one without libtorch.
+                continue;
+            } else if Path::new(&format!("/proc/{process}")).exists() {
+                What::Running
+            } else {
+                What::Log
+            };
+            all.push(Left { process, path, what });
+        }
+    }
+    all.sort_by_key(|left| left.process);
+    (all, registered)
+}
+
+/// One line for each timeline, the largest peak first.
+fn list(left: &[Left], first: u32) -> String {
+    let mut runs: Vec<(&Left, &Run)> = left
+        .iter()
+        .filter_map(|left| if let What::Timeline(run) = &left.what { Some((left, &**run)) } else { None })
+        .collect();
+    runs.sort_by_key(|(left, run)| (std::cmp::Reverse(run.timeline.peak.live_bytes), left.process != first));
+    let mut out = match runs.len() {
+        0 => return "\n".to_owned(),
+        1 => "\nalloc-tracker: recorded one process\n".to_owned(),
+        count => format!("\nalloc-tracker: recorded {count} processes\n"),
+    };
+    for (left, run) in runs.iter().take(MOST_ROWS) {
+        let (peak, command) = (size(run.timeline.peak.live_bytes), command(run));
+        let _ = writeln!(out, "  {:>8}  {peak:>11}  {command}  {}", left.process, left.path.display());
+    }
+    if runs.len() > MOST_ROWS {
+        let _ = writeln!(out, "  and {} more beside them", runs.len() - MOST_ROWS);
+    }
+    out.push('\n');
+    out
+}
+
+/// The first words of a process's command, in at most 32 characters.
+fn command(run: &Run) -> String {
+    let words = run.timeline.run.get("command").and_then(|words| words.as_array());
+    let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
+    let text = words.join(" ").replace(['\n', '\r', '\t'], " ");
+    match text.char_indices().nth(32) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// What `viewer` prints of a run, and the stacks where it has some.
+fn run_text(run: &Run) -> String {
+    let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+    let terminal = Terminal { width, colours: false };
+    let mut out = chart(run, Dimension::Category, terminal);
+    let has_scopes = run.scopes().iter().any(|scope| !scope.phase.is_empty() && scope.phase != "(none)");
+    if run.timeline.stacks.is_none() || has_scopes {
+        let _ = write!(out, "\n{}", top_table(run, MOST_ROWS, terminal));
+    }
+    if run.timeline.stacks.is_some() {
+        let _ = write!(out, "\n{}", stacks_text(run, Measure::Peak, MOST_ROWS, terminal));
+    }
+    let _ = write!(out, "{}", fitted(&growth_paragraph(run), width));
+    out
+}
+
+/// A sentence on memory that the tracker could not see: a malloc of the program's own, or none at all.
+fn unseen(run: &Run) -> Option<String> {
+    let timeline = &run.timeline;
+    let objects = &timeline.interposition;
+    let own = objects.iter().find(|resolution| !resolution.tracked && resolution.object == resolution.resolved_in);
+    let file = run.path.display();
+    if let Some(own) = own.filter(|own| !is_system(&own.object)) {
+        let rest = format!("see the end of viewer summary {file}");
+        return Some(format!(
+            "{}: brings a {} of its own, whose blocks are not counted; {rest}",
+            own.object, own.symbol
+        ));
+    }
+    let (live, resident) = (timeline.peak.live_bytes, run.rss_peak().unwrap_or(0));
+    let little = resident > SMALL && (live as f64) < resident as f64 * LITTLE;
+    little.then(|| {
+        let (live, resident) = (size(live), size(resident));
+        let why = "the rest is mapped, or an allocator inside the program has it";
+        format!("{live} of {resident} resident went through malloc; {why}: viewer reconcile {file}")
+    })
+}
+
+/// Whether the object is the C library or the loader, which call their own malloc for blocks that they free themselves.
+fn is_system(object: &str) -> bool {
+    let name = object.rsplit('/').next().unwrap_or(object);
+    name.starts_with("libc.so") || name.starts_with("ld-linux")
+}
