@@ -8,7 +8,7 @@ use alloc_timeline::Dimension;
 use viewer::analysis::Measure;
 use viewer::load::load;
 use viewer::model::{Run, size};
-use viewer::view::{Terminal, chart, fitted, growth_paragraph, stacks_text, top_table};
+use viewer::view::{Terminal, chart, fitted, growth_paragraph, objects_text, stacks_text, top_table};
 
 use crate::launch::Ended;
 
@@ -155,6 +155,7 @@ fn run_text(run: &Run) -> String {
     }
     if run.timeline.stacks.is_some() {
         let _ = write!(out, "\n{}", stacks_text(run, Measure::Peak, MOST_ROWS, terminal));
+        let _ = write!(out, "\n{}", objects_text(run, Measure::Peak, MOST_ROWS, terminal));
     }
     let _ = write!(out, "{}", fitted(&growth_paragraph(run), width));
     out

@@ -164,11 +164,12 @@ impl<'a> Names<'a> {
         let load = || open(path, &modules.debug_path(frame));
         let loader = if late { None } else { self.files.entry(path).or_insert_with(load).as_ref() };
         let mut calls = loader.map_or_else(Vec::new, |loader| calls_at(loader, address));
+        let object = path.file_name().unwrap_or_default().to_string_lossy();
         if calls.is_empty() {
-            let file = path.file_name().unwrap_or_default().to_string_lossy();
-            calls.push(Call { function: format!("{file}+{address:#x}"), ..Call::default() });
+            calls.push(Call { function: format!("{object}+{address:#x}"), ..Call::default() });
             self.unnamed += 1;
         }
+        calls.iter_mut().for_each(|call| call.object = Some(object.to_string()));
         calls
     }
 }
@@ -189,7 +190,7 @@ fn calls_at(loader: &Loader, address: u64) -> Vec<Call> {
             let file = place.and_then(|place| place.file).map(str::to_owned);
             let line = file.as_ref().and(place.and_then(|place| place.line));
             let function = name.map(|name| name.into_owned()).unwrap_or_default();
-            calls.push(Call { function, file, line, inlined: true });
+            calls.push(Call { function, file, line, inlined: true, object: None });
         }
     }
     if calls.is_empty() {
