@@ -131,7 +131,11 @@ fn a_program_in_c_plus_plus_has_its_peak_by_stack_and_by_object() {
 #[test]
 fn every_process_has_a_timeline_of_its_own() {
     let folder = folder();
-    let ran = recorded(folder.path(), &["-o", "run-%p.timeline.json"], &["sh", "-c", "ls / >/dev/null; sort /dev/null; true"]);
+    let ran = recorded(
+        folder.path(),
+        &["-o", "run-%p.timeline.json"],
+        &["sh", "-c", "ls / >/dev/null; sort /dev/null; true"],
+    );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let mut programs: Vec<String> =
         timelines(folder.path()).iter().map(|(_, timeline)| command(timeline)[0].clone()).collect();
@@ -148,7 +152,9 @@ fn a_program_that_becomes_another_keeps_both_timelines() {
     let found = timelines(folder.path());
     let programs: Vec<(&str, String)> = found
         .iter()
-        .map(|(path, timeline)| (path.file_name().and_then(|name| name.to_str()).expect("a name"), command(timeline)[0].clone()))
+        .map(|(path, timeline)| {
+            (path.file_name().and_then(|name| name.to_str()).expect("a name"), command(timeline)[0].clone())
+        })
         .collect();
     let expected = [("run-2.timeline.json", "sort".to_owned()), ("run.timeline.json", "sh".to_owned())];
     assert_eq!(programs, expected, "{}", ran.stderr);
@@ -197,7 +203,8 @@ fn node_runs_as_without() {
         return;
     }
     let folder = folder();
-    let script = "const kept = []; for (let i = 0; i < 64; i++) kept.push(Buffer.alloc(1 << 20, 1)); console.log(kept.length)";
+    let script =
+        "const kept = []; for (let i = 0; i < 64; i++) kept.push(Buffer.alloc(1 << 20, 1)); console.log(kept.length)";
     let ran = recorded(folder.path(), &["-o", "run.timeline.json"], &["node", "-e", script]);
     assert_eq!((ran.code, ran.stdout.trim()), (Some(0), "64"), "{}", ran.stderr);
     let (_, timeline) = timelines(folder.path()).into_iter().next().expect("a timeline");
@@ -226,7 +233,8 @@ fn signals_reach_the_program() {
     if !has("cc") {
         return;
     }
-    for (signal, code) in [(libc::SIGUSR1, 0), (libc::SIGTERM, 128 + libc::SIGTERM), (libc::SIGINT, 128 + libc::SIGINT)] {
+    for (signal, code) in [(libc::SIGUSR1, 0), (libc::SIGTERM, 128 + libc::SIGTERM), (libc::SIGINT, 128 + libc::SIGINT)]
+    {
         let folder = folder();
         let (child, _) = started(folder.path(), &["-o", "run.timeline.json"]);
         kill(child.id(), signal);
@@ -297,7 +305,9 @@ fn what_cannot_be_recorded_is_refused_before_it_starts() {
     let mut without_loader = own.clone();
     without_loader[loader + 1..loader + 4].copy_from_slice(b"gon");
     refused(&executable("no-loader", &without_loader), 125, "is not there");
-    if let Some(program) = programs::compiled_with(folder.path(), "static.c", "int main(void) { return 0; }\n", &["-static"]) {
+    if let Some(program) =
+        programs::compiled_with(folder.path(), "static.c", "int main(void) { return 0; }\n", &["-static"])
+    {
         refused(&program, 125, "linked statically");
     }
     // SAFETY: geteuid takes nothing and cannot fail.

@@ -4,6 +4,10 @@
 std::arch::global_asm!(
     ".section .rodata.alloc_preload, \"a\"",
     ".balign 8",
+    ".globl alloc_preload_begin",
+    ".hidden alloc_preload_begin",
+    ".globl alloc_preload_end",
+    ".hidden alloc_preload_end",
     "alloc_preload_begin:",
     concat!(".incbin \"", env!("PRELOAD_LIBRARY"), "\""),
     "alloc_preload_end:",

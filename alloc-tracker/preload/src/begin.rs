@@ -7,8 +7,8 @@ use std::time::Duration;
 use alloc_tracker::Session;
 use alloc_tracker::unaided::{Request, ask, start_up};
 
-use crate::output;
 use crate::settings::{Follow, Settings};
+use crate::{next, output};
 
 /// An entry in the library's list of functions that the loader calls before `main`.
 #[used]
@@ -23,6 +23,7 @@ extern "C" fn before_main() {
     // A panic must not unwind into the loader. What goes wrong here costs the recording and nothing else.
     let _ = std::panic::catch_unwind(|| {
         start_up();
+        next::look_up();
         let Some(settings) = Settings::read() else { return };
         let settings = SETTINGS.get_or_init(|| settings);
         if settings.follow == Follow::Nobody {
@@ -53,7 +54,8 @@ extern "C" fn after_fork_in_child() {
 /// Starts a session again, in a process that could not become another program.
 pub fn start_again() {
     if let Some(settings) = SETTINGS.get() {
-        start(settings);
+        let is_first = settings.is_first && !IS_FORKED.load(Ordering::Relaxed);
+        start(&Settings { is_first, ..settings.clone() });
     }
 }
 

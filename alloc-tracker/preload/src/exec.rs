@@ -3,34 +3,14 @@
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use alloc_tracker::unaided::{forget_ended, is_recorded};
 
 use crate::begin;
+use crate::next::{EXECV, EXECVE, EXECVP, EXECVPE, FEXECVE};
 
 /// Arguments or environment, as C has them.
 type Words = *const *const c_char;
-
-/// The function of this name that comes after ours, looked up when it is first needed.
-struct Next(&'static CStr, AtomicPtr<libc::c_void>);
-
-impl Next {
-    const fn new(name: &'static CStr) -> Next {
-        Next(name, AtomicPtr::new(std::ptr::null_mut()))
-    }
-
-    /// Its address; `None` where the C library has no such function.
-    fn address(&self) -> Option<*mut libc::c_void> {
-        let mut found = self.1.load(Ordering::Acquire);
-        if found.is_null() {
-            // SAFETY: the name is a C string; RTLD_NEXT asks for the definition after this library's.
-            found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.0.as_ptr()) };
-            self.1.store(found, Ordering::Release);
-        }
-        (!found.is_null()).then_some(found)
-    }
-}
 
 /// Runs `exec` after the recording has ended, if `will_run` says that there is something to execute.
 fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
@@ -87,12 +67,6 @@ fn executable_file(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
-
-static EXECVE: Next = Next::new(c"execve");
-static EXECV: Next = Next::new(c"execv");
-static EXECVP: Next = Next::new(c"execvp");
-static EXECVPE: Next = Next::new(c"execvpe");
-static FEXECVE: Next = Next::new(c"fexecve");
 
 /// `execve(2)`.
 ///

@@ -12,6 +12,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `settings.rs` | the variables above |
+//! | `next.rs` | the functions of the C library that ours stand before |
 //! | `output.rs` | a path that no other process and no earlier program of this process has |
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
@@ -21,6 +22,7 @@
 //! replaces itself by one of them leaves its log, and `viewer recover` makes a timeline of that.
 use alloc_interpose as _;
 
+mod next;
 mod settings;
 
 mod output;

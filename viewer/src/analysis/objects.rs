@@ -15,8 +15,16 @@ pub const OTHER_SITES: &str = "(other sites)";
 pub const UNKNOWN_OBJECT: &str = "(no object known)";
 
 /// Beginnings of the names of objects that allocate for their callers.
-const RUNTIMES: [&str; 8] =
-    ["libc.so", "ld-linux", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so", "libpthread.so", "liballoc_preload"];
+const RUNTIMES: [&str; 8] = [
+    "libc.so",
+    "ld-linux",
+    "libstdc++.so",
+    "libc++.so",
+    "libc++abi.so",
+    "libgcc_s.so",
+    "libpthread.so",
+    "liballoc_preload",
+];
 
 /// What one object allocated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,8 +84,7 @@ mod tests {
         let timeline = Timeline { stacks: Some(stacks), ..crate::model::fixture::tiny() };
         let found = objects(&timeline, Measure::Peak).expect("objects");
         let found: Vec<(&str, u64)> = found.iter().map(|sum| (sum.object.as_str(), sum.sums.peak_bytes)).collect();
-        let expected =
-            [("libfoo.so", 400), ("program", 35), ("libc.so.6", 7), (UNKNOWN_OBJECT, 2), (OTHER_SITES, 1)];
+        let expected = [("libfoo.so", 400), ("program", 35), ("libc.so.6", 7), (UNKNOWN_OBJECT, 2), (OTHER_SITES, 1)];
         assert_eq!(found, expected);
     }
 
