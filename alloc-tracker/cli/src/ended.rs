@@ -149,16 +149,26 @@ fn run_text(run: &Run) -> String {
     let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
     let terminal = Terminal { width, colours: false };
     let mut out = chart(run, Dimension::Category, terminal);
-    let has_scopes = run.scopes().iter().any(|scope| !scope.phase.is_empty() && scope.phase != "(none)");
-    if run.timeline.stacks.is_none() || has_scopes {
+    // Without a program's help all of its memory has the same owner, and a table of owners says nothing.
+    let has_scopes = run.timeline.peak.rows.iter().any(|row| is_named(run, row.scope));
+    let has_samples = run.timeline.stacks.as_ref().is_some_and(|stacks| stacks.samples.taken > 0);
+    if !has_samples || has_scopes {
         let _ = write!(out, "\n{}", top_table(run, MOST_ROWS, terminal));
     }
-    if run.timeline.stacks.is_some() {
+    if has_samples {
         let _ = write!(out, "\n{}", stacks_text(run, Measure::Peak, MOST_ROWS, terminal));
         let _ = write!(out, "\n{}", objects_text(run, Measure::Peak, MOST_ROWS, terminal));
     }
     let _ = write!(out, "{}", fitted(&growth_paragraph(run), width));
     out
+}
+
+/// Whether somebody has entered that scope: the tracker itself only tells what is allocated before `main`.
+fn is_named(run: &Run, scope: u32) -> bool {
+    let named = |name: &str| !name.is_empty() && name != "runtime";
+    run.scopes()
+        .get(scope as usize)
+        .is_some_and(|scope| [&scope.phase, &scope.layer, &scope.op].into_iter().any(|name| named(name)))
 }
 
 /// A sentence on memory that the tracker could not see: a malloc of the program's own, or none at all.
@@ -174,7 +184,9 @@ fn unseen(run: &Run) -> Option<String> {
             own.object, own.symbol
         ));
     }
-    let (live, resident) = (timeline.peak.live_bytes, run.rss_peak().unwrap_or(0));
+    // Not the highest resident set: the names of calls are looked up at the end, and the files with the names count there.
+    let at_peak = run.lane("rss").and_then(|lane| lane.at_peak_bytes);
+    let (live, resident) = (timeline.peak.live_bytes, at_peak.unwrap_or(0));
     let little = resident > SMALL && (live as f64) < resident as f64 * LITTLE;
     little.then(|| {
         let (live, resident) = (size(live), size(resident));

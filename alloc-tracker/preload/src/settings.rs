@@ -43,8 +43,8 @@ impl Settings {
     /// # Safety
     /// No other thread may read or change the environment meanwhile.
     pub unsafe fn end_inheritance() {
-        for name in ["ALLOC_TRACKER_RECORD", "ALLOC_TRACKER_FOLLOW", "ALLOC_TRACKER_RECORDER", "ALLOC_TRACKER_CONTROL"]
-        {
+        // ALLOC_TRACKER_CONTROL stays: this process's own recorder reads it when it starts.
+        for name in ["ALLOC_TRACKER_RECORD", "ALLOC_TRACKER_FOLLOW", "ALLOC_TRACKER_RECORDER"] {
             // SAFETY: as the caller promises.
             unsafe { env::remove_var(name) };
         }
