@@ -20,6 +20,9 @@
 //!
 //! Left out: `execl`, `execle` and `execlp`, which take any number of arguments and cannot be written in Rust. A program that
 //! replaces itself by one of them leaves its log, and `viewer recover` makes a timeline of that.
+//!
+//! What a recorded program may notice: it has two more threads (so `unshare` of a user namespace is refused, as in any program
+//! with threads), some more open files (one that closes all of its files closes the log too), and these variables.
 use alloc_interpose as _;
 
 mod next;
