@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use alloc_timeline::{Ending, Timeline};
 use tests::{Ran, binary, folder, run, text};
 
+#[path = "record/guest.rs"]
+mod guest;
 #[path = "record/programs.rs"]
 mod programs;
 
@@ -69,6 +71,14 @@ fn started(folder: &Path, options: &[&str]) -> (Child, u32) {
     command.args(options).args(["--", text(&program)]).process_group(0);
     command.stdin(Stdio::piped()).stdout(fs::File::create(folder.join("said")).expect("a file"));
     command.stderr(fs::File::create(folder.join("told")).expect("a file"));
+    // A shell that starts this test in the background has Ctrl-C ignored, and what is ignored is inherited.
+    // SAFETY: signal takes numbers, and may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        })
+    };
     let child = command.spawn().expect("alloc-tracker");
     let said = || fs::read_to_string(folder.join("said")).ok()?.lines().next()?.strip_prefix("ready ")?.parse().ok();
     let process = wait_for("the program's process id", said);

@@ -1,14 +1,15 @@
 //! What is said after the program has ended: which processes were recorded, who held most in the largest of them, and what
 //! to type next.
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::Dimension;
+use alloc_timeline::{Dimension, Timeline, dump_path, log};
 use viewer::analysis::Measure;
 use viewer::load::load;
 use viewer::model::{Run, size};
-use viewer::view::{Terminal, chart, fitted, growth_paragraph, objects_text, stacks_text, top_table};
+use viewer::view::{Terminal, chart, fitted, growth_paragraph, near_limit_text, objects_text, stacks_text, top_table};
 
 use crate::launch::Ended;
 
@@ -28,8 +29,9 @@ struct Left {
 
 enum What {
     Timeline(Box<Run>),
-    /// Only the log is there: a signal ended the process, or it replaced itself in a way that nobody sees.
-    Log,
+    /// Only the log is there: a signal ended the process, or it replaced itself in a way that nobody sees. With what it tells,
+    /// as far as it can be read.
+    Log(Option<Box<Timeline>>),
     /// The log is there, and the process too.
     Running,
     /// A file that is not as it should be.
@@ -57,19 +59,22 @@ pub fn text(ran: &Ended, quiet: bool) -> String {
     let mut problems = Vec::new();
     for left in &left {
         match &left.what {
-            What::Timeline(_) => {}
-            What::Log => problems.push(format!(
-                "process {} left no timeline but its log: viewer recover {}.log",
-                left.process,
-                left.path.display()
-            )),
+            What::Timeline(run) => problems.extend(near_limit(left, &run.timeline)),
+            What::Log(told) => {
+                problems.push(format!(
+                    "process {} left no timeline but its log: viewer recover {}.log",
+                    left.process,
+                    left.path.display()
+                ));
+                problems.extend(told.as_ref().and_then(|told| near_limit(left, told)));
+            }
             What::Running => {
                 problems.push(format!("process {} goes on; its timeline will be {}", left.process, left.path.display()))
             }
             What::Unreadable(problem) => problems.push(problem.clone()),
         }
     }
-    problems.extend(runs().flat_map(|run| unseen(run)));
+    problems.extend(runs().flat_map(unseen));
     for problem in problems {
         let _ = writeln!(out, "alloc-tracker: {problem}");
     }
@@ -101,13 +106,29 @@ fn left(processes: &Path) -> (Vec<Left>, bool) {
             } else if Path::new(&format!("/proc/{process}")).exists() {
                 What::Running
             } else {
-                What::Log
+                What::Log(recovered(&log).map(Box::new))
             };
             all.push(Left { process, path, what });
         }
     }
     all.sort_by_key(|left| left.process);
     (all, registered)
+}
+
+/// What a log tells. `viewer recover` says why where it tells nothing.
+fn recovered(path: &Path) -> Option<Timeline> {
+    let file = BufReader::new(File::open(path).ok()?);
+    Some(log::recover(file, path).ok()?.timeline)
+}
+
+/// That a process came near a limit of its memory. The program's own stderr was not touched, so it is said here.
+fn near_limit(left: &Left, timeline: &Timeline) -> Option<String> {
+    let text = near_limit_text(timeline);
+    let (first, more) = text.split_once('\n')?;
+    let number = u32::try_from(timeline.near_limits.len()).ok()?;
+    let dump = dump_path(&left.path, "near-limit", number);
+    let dump = if dump.exists() { format!("; see {}", dump.display()) } else { String::new() };
+    Some(format!("process {}: {first}{dump}\n{more}", left.process).trim_end().to_owned())
 }
 
 /// One line for each timeline, the largest peak first.

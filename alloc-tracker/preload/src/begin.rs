@@ -62,6 +62,7 @@ pub fn start_again() {
 fn start(settings: &Settings) {
     let session = Session::builder()
         .output(output::path(settings, std::process::id()))
+        .quiet()
         .fact("parent_pid", u64::from(std::os::unix::process::parent_id()))
         .start();
     // The session ends with the process. One that cannot start leaves no file, and `alloc-tracker record` says so.

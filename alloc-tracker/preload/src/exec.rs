@@ -10,7 +10,7 @@ use crate::begin;
 use crate::next::{EXECV, EXECVE, EXECVP, EXECVPE, FEXECVE};
 
 /// Arguments or environment, as C has them.
-type Words = *const *const c_char;
+pub type Words = *const *const c_char;
 
 /// Runs `exec` after the recording has ended, if `will_run` says that there is something to execute.
 fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
@@ -80,7 +80,11 @@ pub unsafe extern "C" fn execve(path: *const c_char, arguments: Words, environme
     unsafe {
         replacing(
             || is_executable(path),
-            || EXECVE.address().map(|next| std::mem::transmute::<_, Execve>(next)(path, arguments, environment)),
+            || {
+                EXECVE
+                    .address()
+                    .map(|next| std::mem::transmute::<*mut libc::c_void, Execve>(next)(path, arguments, environment))
+            },
         )
     }
 }
@@ -96,7 +100,7 @@ pub unsafe extern "C" fn execv(path: *const c_char, arguments: Words) -> c_int {
     unsafe {
         replacing(
             || is_executable(path),
-            || EXECV.address().map(|next| std::mem::transmute::<_, Execv>(next)(path, arguments)),
+            || EXECV.address().map(|next| std::mem::transmute::<*mut libc::c_void, Execv>(next)(path, arguments)),
         )
     }
 }
@@ -112,7 +116,7 @@ pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int 
     unsafe {
         replacing(
             || is_executable_in_path(file),
-            || EXECVP.address().map(|next| std::mem::transmute::<_, Execvp>(next)(file, arguments)),
+            || EXECVP.address().map(|next| std::mem::transmute::<*mut libc::c_void, Execvp>(next)(file, arguments)),
         )
     }
 }
@@ -128,7 +132,11 @@ pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environm
     unsafe {
         replacing(
             || is_executable_in_path(file),
-            || EXECVPE.address().map(|next| std::mem::transmute::<_, Execvpe>(next)(file, arguments, environment)),
+            || {
+                EXECVPE
+                    .address()
+                    .map(|next| std::mem::transmute::<*mut libc::c_void, Execvpe>(next)(file, arguments, environment))
+            },
         )
     }
 }
@@ -144,7 +152,11 @@ pub unsafe extern "C" fn fexecve(file: c_int, arguments: Words, environment: Wor
     unsafe {
         replacing(
             || libc::fcntl(file, libc::F_GETFD) >= 0,
-            || FEXECVE.address().map(|next| std::mem::transmute::<_, Fexecve>(next)(file, arguments, environment)),
+            || {
+                FEXECVE
+                    .address()
+                    .map(|next| std::mem::transmute::<*mut libc::c_void, Fexecve>(next)(file, arguments, environment))
+            },
         )
     }
 }

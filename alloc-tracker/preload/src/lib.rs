@@ -17,12 +17,14 @@
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
 //! | `exec.rs` | the exec family, which replaces the program |
+//! | `exec_list.rs` | those of the family that take any number of arguments |
 //!
-//! Left out: `execl`, `execle` and `execlp`, which take any number of arguments and cannot be written in Rust. A program that
-//! replaces itself by one of them leaves its log, and `viewer recover` makes a timeline of that.
+//! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and
+//! `viewer recover` makes a timeline of that.
 //!
 //! What a recorded program may notice: it has two more threads (so `unshare` of a user namespace is refused, as in any program
-//! with threads), some more open files (one that closes all of its files closes the log too), and these variables.
+//! with threads), some more open files, with high numbers (one that closes all of its files may do so: the recorder opens its
+//! own again), and these variables.
 use alloc_interpose as _;
 
 mod next;
@@ -35,3 +37,6 @@ mod begin;
 mod exits;
 
 mod exec;
+
+#[cfg(target_arch = "x86_64")]
+mod exec_list;

@@ -1,6 +1,7 @@
 //! The mappings of the process and how much of each is resident (proc_pid_maps(5), proc_pid_smaps(5)).
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+
+use alloc_timeline::kept_file::KeptFile;
 
 /// How much of the kernel's text is read at a time.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -64,7 +65,7 @@ pub fn read_addresses() -> Result<Vec<Mapping>, String> {
 }
 
 fn list(path: &str) -> Result<Vec<Mapping>, String> {
-    let mappings = File::open(path).and_then(|file| parse(BufReader::with_capacity(BUFFER_BYTES, file)));
+    let mappings = KeptFile::open(path).and_then(|file| parse(BufReader::with_capacity(BUFFER_BYTES, file)));
     mappings.map_err(|error| format!("unavailable: {path} cannot be read: {error}"))
 }
 

@@ -3,8 +3,9 @@
 //! A stack begins where its mapping does, behind a page that nobody may touch. At its other end, the kernel may have
 //! merged it with what the program has mapped there. The thread library puts the thread's own record, whose address is the
 //! thread's handle, at a fixed distance before that end. A thread of the tracker's finds out the distance.
-use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use alloc_timeline::kept_file::{list, read_text};
 
 use crate::ledger;
 use crate::sys::page_bytes;
@@ -54,10 +55,10 @@ pub fn read() -> Vec<Thread> {
             (slot.thread_id.load(Ordering::Relaxed), of(&slot.stack_address), end)
         })
         .collect();
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return Vec::new() };
-    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let ids = list("/proc/self/task").unwrap_or_default();
+    let ids = ids.iter().filter_map(|name| name.to_str()?.parse::<u32>().ok());
     let thread = |id: u32| {
-        let text = |file: &str| fs::read_to_string(format!("/proc/self/task/{id}/{file}")).unwrap_or_default();
+        let text = |file: &str| read_text(format!("/proc/self/task/{id}/{file}")).unwrap_or_default();
         let left = known.iter().find(|known| known.0 == id).map(|&(_, address, end)| (address, end));
         let waits = || stack_pointer(&text("syscall")).map(|address| (address, 0));
         let (stack_address, stack_end) = left.or_else(waits).unwrap_or_default();

@@ -7,9 +7,11 @@
 //! | `PID` | the recorder, at its start | one line for each session of the process: the timeline's path |
 //! | `PID.ask` | `alloc-tracker`, renamed to it when it is whole | `dump`, `mark NAME` or `stop` |
 //! | `PID.answer` | the recorder, renamed to it | `done TEXT` or `failed TEXT` |
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use alloc_timeline::kept_file::{KeptFile, read_text};
 
 use crate::settings::control_folder;
 
@@ -37,15 +39,17 @@ impl Control {
     pub fn open(timeline: &Path) -> Option<Control> {
         let process = std::process::id();
         let folder = control_folder()?;
-        let file = OpenOptions::new().create(true).append(true).open(folder.join(process.to_string()));
-        file.and_then(|mut file| writeln!(file, "{}", timeline.display())).ok()?;
+        let own = folder.join(process.to_string());
+        // There is a line for each earlier program of this process (`exec`).
+        let before = read_text(&own).unwrap_or_default();
         let path = |suffix: &str| folder.join(format!("{process}.{suffix}"));
+        write_whole(&path("registering"), &own, &format!("{before}{}\n", timeline.display())).ok()?;
         Some(Control { ask: path("ask"), answer: path("answer") })
     }
 
     /// What was asked since the last look. A text that means nothing is answered at once.
     pub fn look(&self) -> Option<Asked> {
-        let text = fs::read_to_string(&self.ask).ok()?;
+        let text = read_text(&self.ask).ok()?;
         // Removed before it is answered: whoever asked may ask again as soon as there is an answer.
         fs::remove_file(&self.ask).ok()?;
         let asked = Asked::parse(text.trim_end());
@@ -61,10 +65,16 @@ impl Control {
             Ok(text) => format!("done {text}\n"),
             Err(error) => format!("failed {error}\n"),
         };
-        let whole = self.answer.with_extension("answering");
         // Whoever asked may have gone meanwhile, and the folder with it.
-        let _ = fs::write(&whole, text).and_then(|()| fs::rename(&whole, &self.answer));
+        let _ = write_whole(&self.answer.with_extension("answering"), &self.answer, &text);
     }
+}
+
+/// Writes a file that nobody sees before it is whole.
+fn write_whole(partial: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = KeptFile::create(partial)?;
+    file.write_all(text.as_bytes())?;
+    file.rename(path)
 }
 
 impl Asked {

@@ -86,7 +86,8 @@ impl Dumps {
         }
     }
 
-    /// Records that a limit has come near, so that the log has it if the process is killed now, and says so on stderr.
+    /// Records that a limit has come near, so that the log has it if the process is killed now, and says so on stderr
+    /// unless the session is quiet.
     fn say_near_limit(&self, room: Room, now: &Snapshot, recording: &mut Recording) {
         let near = near_limit(room, now, recording);
         let number = self.0.get(NEAR_LIMIT).map_or(1, |count| count + 1);
@@ -94,8 +95,10 @@ impl Dumps {
         let line = format!("alloc-tracker: {near}; see {}", dump.display());
         recording.output.record(Record::NearLimit(near));
         recording.output.flush();
-        // Nobody may be listening. The timeline says it all the same.
-        let _ = sys::say(&line);
+        if !recording.thresholds.is_quiet {
+            // Nobody may be listening. The timeline says it all the same.
+            let _ = sys::say(&line);
+        }
     }
 
     /// Writes a dump, with the book of this instant; returns its path, and whether it was written. `None` when the

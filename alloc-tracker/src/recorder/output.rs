@@ -91,9 +91,7 @@ impl Output {
 
     /// The path of a dump.
     pub fn dump_path(&self, word: &str, number: u32) -> PathBuf {
-        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = file.strip_suffix(".timeline.json").or(file.strip_suffix(".json")).unwrap_or(&file);
-        self.path.with_file_name(format!("{name}.{word}-{number}.timeline.json"))
+        alloc_timeline::dump_path(&self.path, word, number)
     }
 
     /// Removes the log and writes no timeline.

@@ -1,6 +1,8 @@
 //! Processor time by thread, from /proc/self/task/*/stat.
+use std::ffi::OsString;
 use std::path::Path;
 
+use alloc_timeline::kept_file::{list, read_text};
 use procfs_core::FromRead;
 use procfs_core::process::Stat;
 
@@ -28,10 +30,8 @@ pub fn thread_time(text: &str) -> Option<ThreadTime> {
 /// # Errors
 /// When the folder cannot be read.
 pub fn thread_times(task: &Path) -> std::io::Result<Vec<ThreadTime>> {
-    let read = |entry: std::io::Result<std::fs::DirEntry>| {
-        thread_time(&std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?)
-    };
-    Ok(std::fs::read_dir(task)?.filter_map(read).collect())
+    let read = |name: &OsString| thread_time(&read_text(task.join(name).join("stat")).ok()?);
+    Ok(list(task)?.iter().filter_map(read).collect())
 }
 
 #[cfg(test)]

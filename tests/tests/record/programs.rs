@@ -47,6 +47,70 @@ int main(void) {
 }
 "#;
 
+/// Becomes another program in the way that its argument says.
+pub const LISTED: &str = r#"
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    char *environment[] = {"A=1", NULL};
+    if (argc != 2) return 1;
+    if (!strcmp(argv[1], "none")) execl("/no/such/program", "none", NULL);
+    if (!strcmp(argv[1], "l")) execl("/bin/sh", "sh", "-c", "echo $# $8", "0", "a", "b", "c", "d", "e", "f", "g", "h", NULL);
+    if (!strcmp(argv[1], "lp")) execlp("sh", "sh", "-c", "exit 6", NULL);
+    if (!strcmp(argv[1], "le")) execle("/bin/sh", "sh", "-c", "echo $A", NULL, environment);
+    return 9;
+}
+"#;
+
+/// Notes which descriptors it has, closes all but the standard ones, and opens files of its own at the same numbers, in the
+/// folder of its first argument. It writes `own` into each, but into the last through a buffer that is written by `exit`. In
+/// between it waits, for at most a minute, until the log, its second argument, has grown three times.
+pub const CLOSER: &str = r#"
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static off_t length(const char *path) {
+    struct stat found;
+    return stat(path, &found) ? 0 : found.st_size;
+}
+int main(int argc, char **argv) {
+    static char taken[1 << 16];
+    int most = 40, files = 0, last = -1;
+    char name[4096];
+    if (argc != 3) return 1;
+    DIR *descriptors = opendir("/proc/self/fd");
+    for (struct dirent *entry; (entry = readdir(descriptors));) {
+        int number = atoi(entry->d_name);
+        if (number > 2 && number < (int)sizeof taken) taken[number] = 1;
+        if (number > most && number < (int)sizeof taken) most = number;
+    }
+    for (int number = 3; number <= most; number++) close(number);
+    for (int number = 3; number <= most; number++) {
+        if (number > 40 && !taken[number]) continue;
+        snprintf(name, sizeof name, "%s/%d", argv[1], number);
+        int file = open(name, O_CREAT | O_RDWR, 0600);
+        if (file != number && (dup2(file, number) != number || close(file))) return 2;
+        if (last > 0 && write(last, "own", 3) != 3) return 3;
+        last = number;
+        files++;
+    }
+    FILE *buffered = fdopen(last, "w");
+    fputs("own", buffered);
+    off_t before = length(argv[2]);
+    for (int grown = 0, i = 0; grown < 3 && i < 12000; i++) {
+        free(malloc(100000 + i));
+        usleep(5000);
+        if (length(argv[2]) != before) grown++;
+        before = length(argv[2]);
+    }
+    printf("%d\n", files);
+    return 0;
+}
+"#;
+
 /// Whether there is such a program; says that a test is skipped when there is none.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
