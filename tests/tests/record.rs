@@ -335,15 +335,8 @@ fn what_cannot_be_recorded_is_refused_before_it_starts() {
 #[test]
 fn a_program_with_a_malloc_of_its_own_is_said_to_have_one() {
     let folder = folder();
-    let source = "#include <stddef.h>\nstatic char room[1 << 24];\nstatic size_t used;\n\
-                  void *malloc(size_t size) { void *block = room + used; used += (size + 15) & ~(size_t)15; return block; }\n\
-                  void *calloc(size_t n, size_t size) { return malloc(n * size); }\n\
-                  void *realloc(void *old, size_t size) { char *block = malloc(size); if (old) for (size_t i = 0; i < size; i++) \
-                  block[i] = ((char *)old)[i]; return block; }\n\
-                  void free(void *block) { (void)block; }\n\
-                  int main(void) { return malloc(1000) == NULL; }\n";
     let with = ["-fno-builtin", "-rdynamic"];
-    let Some(program) = programs::compiled_with(folder.path(), "own.c", source, &with) else { return };
+    let Some(program) = programs::compiled_with(folder.path(), "own.c", programs::OWN_MALLOC, &with) else { return };
     let ran = recorded(folder.path(), &["-o", "run.timeline.json", "--stacks", "off"], &[text(&program)]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains("brings a malloc of its own"), "{}", ran.stderr);

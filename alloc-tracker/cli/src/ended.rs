@@ -38,26 +38,39 @@ enum What {
     Unreadable(String),
 }
 
-/// The whole text; with `quiet` only what went wrong.
-pub fn text(ran: &Ended, quiet: bool) -> String {
+/// What is to be said, and whether a recorded process goes on.
+#[derive(Debug)]
+pub struct Told {
+    /// The whole text.
+    pub text: String,
+    /// Whether there is somebody to ask for a dump.
+    pub goes_on: bool,
+}
+
+/// Looks at what the processes have left; with `quiet` only what went wrong is said.
+pub fn tell(ran: &Ended, quiet: bool) -> Told {
     let (left, registered) = left(ran.processes.path());
-    let mut out = String::new();
     if !registered {
-        return "\nalloc-tracker: nothing was recorded: the program did not load the tracker's library. It may have cleared its \
-                environment, or the library was built for another C library (`ldd` tells which)"
-            .to_owned();
+        let text = "\nalloc-tracker: nothing was recorded: the program did not load the tracker's library. It may have cleared \
+                    its environment, or the library was built for another C library (`ldd` tells which)";
+        return Told { text: text.to_owned(), goes_on: false };
     }
+    let goes_on = left.iter().any(|left| matches!(left.what, What::Running));
+    Told { text: text(&left, ran.process, quiet), goes_on }
+}
+
+fn text(left: &[Left], first: u32, quiet: bool) -> String {
+    let mut out = String::new();
     let runs = || left.iter().filter_map(|left| if let What::Timeline(run) = &left.what { Some(&**run) } else { None });
-    // The one that was typed has the first place among equals.
     let largest = runs().max_by_key(|run| run.timeline.peak.live_bytes);
     if !quiet {
-        out.push_str(&list(&left, ran.process));
+        out.push_str(&list(left, first));
         if let Some(run) = largest {
             out.push_str(&run_text(run));
         }
     }
     let mut problems = Vec::new();
-    for left in &left {
+    for left in left {
         match &left.what {
             What::Timeline(run) => problems.extend(near_limit(left, &run.timeline)),
             What::Log(told) => {

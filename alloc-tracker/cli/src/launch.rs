@@ -1,6 +1,6 @@
 //! Starts the program with the library and its settings in the environment, and waits for its end.
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -37,7 +37,6 @@ pub fn run(typed: &RecordArgs, program: &Program, library: &Path, output: &Path)
     let processes = processes.context("no folder can be made for what the recorded processes say")?;
     let mut command = Command::new(&program.path);
     command.args(&typed.command[1..]);
-    use std::os::unix::process::CommandExt;
     command.arg0(&typed.command[0]);
     command.env("LD_PRELOAD", preloaded(library, std::env::var_os("LD_PRELOAD")));
     command.env("ALLOC_TRACKER_RECORD", output);

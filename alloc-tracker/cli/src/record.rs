@@ -27,8 +27,14 @@ pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
         say(&format!("alloc-tracker: {warning}"));
     }
     let ran = launch::run(typed, &program, &library, &output)?;
-    say(&ended::text(&ran, typed.quiet));
-    Ok(launch::exit_code(ran.status))
+    let told = ended::tell(&ran, typed.quiet);
+    say(&told.text);
+    let code = launch::exit_code(ran.status);
+    if told.goes_on {
+        // Whoever asks a process that goes on needs the folder.
+        let _ = ran.processes.keep();
+    }
+    Ok(code)
 }
 
 /// Says it on standard error: standard output is the program's alone.

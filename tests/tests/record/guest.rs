@@ -1,11 +1,12 @@
 //! The recorder as a guest in a program: its files and its words do not get among the program's own.
 use std::fs;
+use std::process::Command;
 
 use alloc_timeline::Ending;
-use tests::{folder, run, text};
+use tests::{binary, folder, run, text};
 
-use crate::programs::{CLOSER, LISTED, compiled};
-use crate::{logs, record, recorded, timelines};
+use crate::programs::{CLOSER, LISTED, compiled, has, sleeper};
+use crate::{kill, logs, record, recorded, timelines, wait_for};
 
 /// The log goes on in its own file, and the timeline is written without a loss.
 #[test]
@@ -64,4 +65,27 @@ fn that_a_limit_is_near_is_said_after_the_program_has_ended() {
         assert!(ran.stderr.contains("near a limit") && ran.stderr.contains(text(&dump)), "{}", ran.stderr);
         fs::remove_file(&dump).expect("the dump");
     }
+}
+
+/// A process that outlives the program, as a daemon does: it can still be asked, and its timeline comes with its end.
+#[test]
+fn a_process_that_goes_on_can_be_asked() {
+    if !has("cc") {
+        return;
+    }
+    let folder = folder();
+    let start = format!("{} >said 2>&1 </dev/null &", text(&sleeper(folder.path())));
+    let script = start + " while [ ! -s said ]; do sleep 0.05; done";
+    let ran = recorded(folder.path(), &["-o", "run.timeline.json"], &["sh", "-c", &script]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said =
+        || fs::read_to_string(folder.path().join("said")).ok()?.lines().next()?.strip_prefix("ready ")?.parse().ok();
+    let process: u32 = wait_for("the process id", said);
+    let path = folder.path().join(format!("run-{process}.timeline.json"));
+    let pid = process.to_string();
+    let marked = run(Command::new(binary("alloc-tracker")).args(["mark", &pid, "later"])).stdout;
+    assert!(marked.starts_with("marked 'later'"), "{marked}");
+    kill(process, libc::SIGUSR1);
+    let timeline = wait_for("its timeline", || alloc_timeline::load(&path).ok());
+    assert_eq!((timeline.ending, timeline.marks[0].name.as_str()), (Ending::Exit, "later"));
 }

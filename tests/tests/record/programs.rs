@@ -47,6 +47,27 @@ int main(void) {
 }
 "#;
 
+/// Brings a malloc of its own.
+pub const OWN_MALLOC: &str = r#"
+#include <stddef.h>
+static char room[1 << 24];
+static size_t used;
+void *malloc(size_t size) {
+    void *block = room + used;
+    used += (size + 15) & ~(size_t)15;
+    return block;
+}
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *old, size_t size) {
+    char *block = malloc(size);
+    if (old)
+        for (size_t i = 0; i < size; i++) block[i] = ((char *)old)[i];
+    return block;
+}
+void free(void *block) { (void)block; }
+int main(void) { return malloc(1000) == NULL; }
+"#;
+
 /// Becomes another program in the way that its argument says.
 pub const LISTED: &str = r#"
 #include <string.h>
