@@ -1,5 +1,6 @@
 //! What is said after the program has ended: which processes were recorded, who held most in the largest of them, and what
 //! to type next.
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -106,7 +107,9 @@ fn left(processes: &Path) -> (Vec<Left>, bool) {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         registered = true;
         let told = fs::read_to_string(entry.path()).unwrap_or_default();
-        for path in told.lines().map(PathBuf::from) {
+        // A forked child that became another program has told of the same path twice.
+        let paths: BTreeSet<PathBuf> = told.lines().map(PathBuf::from).collect();
+        for path in paths {
             let log = PathBuf::from(format!("{}.log", path.display()));
             let what = if path.exists() {
                 match load(&path) {
