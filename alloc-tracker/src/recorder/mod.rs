@@ -11,11 +11,14 @@
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
-//! thread.rs runs it, pace.rs says how long it may sleep; marker.rs takes the marks that the program asks for with a book
+//! thread.rs runs it, pace.rs says how long it may sleep; marker.rs takes the marks that the program asks for with a book;
+//! control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
+mod control;
 mod counts;
 mod holders;
+mod request;
 mod rss_at_peak;
 mod schedule;
 mod state;
@@ -44,6 +47,7 @@ mod dumps;
 mod thread;
 
 pub use output::Output;
+pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, release_reading};
 pub use step_clock::StepClock;
 pub use thread::Recorder;

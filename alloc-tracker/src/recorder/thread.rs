@@ -7,10 +7,12 @@ use std::time::Duration;
 use alloc_replay::{Replay, ScopeId};
 use alloc_timeline::{Ending, Record};
 
+use super::control::{Asked, Control};
 use super::dumps::{self, Dumps};
 use super::marker::Marker;
 use super::output::Output;
 use super::recording::Recording;
+use super::request::{self, Request};
 use super::state::{drain, with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
@@ -79,12 +81,15 @@ impl Recorder {
         with_replay(|replay| replay.reconcile_at_start(before, start_ns));
         // From here on, a process that is killed leaves a log with its first records.
         recording.tick();
+        let control = Control::open(recording.output.path());
         let work = Mutex::new(Some((recording, Dumps::default())));
         let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work });
         let worker = Arc::clone(&shared);
-        match sys::Thread::spawn(c"alloc-recorder", move || run(&worker)) {
+        request::thread_begins();
+        match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref())) {
             Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps, marker: OnceLock::new() }),
             Err(error) => {
+                request::thread_is_over();
                 publish::end();
                 with_state(|replay| *replay = None);
                 Err(error)
@@ -135,8 +140,10 @@ impl Recorder {
             // A panic in the recorder's thread costs samples. It must not end the program.
             thread.join();
         }
-        let (recording, _) = self.shared.work().take()?;
-        Some(recording.end(ending))
+        let work = self.shared.work().take();
+        let ended = work.map(|(recording, _)| recording.end(ending));
+        request::thread_is_over();
+        ended
     }
 }
 
@@ -150,7 +157,7 @@ fn mark_with_book(shared: &Shared, name: &str) {
     }
 }
 
-fn run(shared: &Shared) {
+fn run(shared: &Shared, control: Option<&Control>) {
     as_tracker_thread(|| {
         loop {
             let began = sys::now_ns();
@@ -158,14 +165,66 @@ fn run(shared: &Shared) {
                 recording.tick();
             }
             dump_what_is_due(shared);
+            if let Some((control, asked)) = control.and_then(|control| Some((control, control.look()?)))
+                && obey(shared, control, asked)
+            {
+                return;
+            }
             let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
             // The pause after a long tick is as long as the tick, up to one interval, so that the recorder leaves time
             // to others.
             if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
+                if let Some(request) = request::asked() {
+                    // Nobody is there to be told of an error: where the timeline could not be written, the log is.
+                    let _ = end_here(shared, request);
+                }
                 return;
             }
         }
     });
+}
+
+/// Does what was asked through the control folder, and answers. Returns whether the recording is over.
+fn obey(shared: &Shared, control: &Control, asked: Asked) -> bool {
+    let gone = || io::Error::other("the recording is over");
+    let result = match asked {
+        Asked::Dump => {
+            let mut work = shared.work();
+            let written = work.as_mut().and_then(|(recording, dumps)| dumps.dump("dump", None, recording));
+            written.ok_or_else(gone).and_then(|(path, stored)| stored.map(|()| path.display().to_string()))
+        }
+        Asked::Mark(name) => {
+            shared.work().as_mut().ok_or_else(gone).map(|(recording, _)| dumps::mark_now(name, recording))
+        }
+        Asked::Stop => {
+            let ended = end_here(shared, Request::Stop);
+            control.answer(&ended);
+            return true;
+        }
+    };
+    control.answer(&result);
+    false
+}
+
+/// Ends the recording on the recorder's own thread, which has nothing to do afterwards; returns where the timeline is.
+fn end_here(shared: &Shared, request: Request) -> io::Result<String> {
+    publish::end();
+    let work = shared.work().take();
+    let ended = match work {
+        None => Err(io::Error::other("the recording is over")),
+        Some((recording, _)) => {
+            let output = recording.end(request.ending().unwrap_or(Ending::Exit));
+            if request == Request::Discard {
+                output.discard();
+                Ok(String::new())
+            } else {
+                let finished = output.finish();
+                finished.stored.map(|()| finished.path.display().to_string())
+            }
+        }
+    };
+    request::thread_is_over();
+    ended
 }
 
 /// Sleeps until the next tick, and wakes up for looks in between. Returns true when the recording is to end.
@@ -174,7 +233,7 @@ fn wait(shared: &Shared, pause: Duration) -> bool {
     loop {
         let left = end.saturating_sub(sys::now_ns());
         let most = shared.work().as_ref().map_or(pause, |(recording, _)| recording.sleep());
-        if shared.stop.sleep(Duration::from_nanos(left).min(most)) {
+        if shared.stop.sleep(Duration::from_nanos(left).min(most)) || request::asked().is_some() {
             return true;
         }
         if sys::now_ns() >= end {

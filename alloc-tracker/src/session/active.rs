@@ -124,6 +124,13 @@ pub fn finish(ending: Ending) -> Result<Report, SessionError> {
     })
 }
 
+/// Makes room for another session after one that the recorder's thread has ended by itself.
+pub fn forget_ended() {
+    let ended = as_tracker(|| active().take_if(|(process, _)| is_own(*process)));
+    // Its thread has nothing more to do, and is joined here.
+    as_tracker(|| ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)).map(drop));
+}
+
 extern "C" fn at_exit() {
     // A panic must not unwind into C. An error has no caller to go to any more; where the timeline could not be
     // written, the log is still there.

@@ -121,6 +121,13 @@ impl SessionBuilder {
         self
     }
 
+    /// Says nothing on stderr when a limit comes near; the timeline says it, and the dump is written all the same. For
+    /// sessions of which the reader of the program's stderr knows nothing.
+    pub fn quiet(mut self) -> Self {
+        self.thresholds.is_quiet = true;
+        self
+    }
+
     /// Calls `function` when the live bytes come near an expected peak. [`Expected::Bytes`] expects a number of bytes;
     /// the function is called again only after the live bytes have been more than an eighth below it.
     /// [`Expected::ShareOfLastStep`] expects a share of the last step's peak; the function is called at most once in a

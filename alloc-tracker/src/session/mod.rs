@@ -7,7 +7,7 @@ mod handle;
 
 mod builder;
 
-pub use active::{Report, forked};
+pub use active::{Report, forget_ended, forked};
 pub use builder::SessionBuilder;
 pub use error::SessionError;
 pub use fact::Fact;

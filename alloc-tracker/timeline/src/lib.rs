@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 // Each group uses only the groups above it.
+pub mod kept_file;
 mod scope;
 pub mod size;
 

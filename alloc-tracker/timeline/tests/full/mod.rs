@@ -288,6 +288,7 @@ fn stacks() -> Stacks {
         file: line.map(|_| "src/model.rs".into()),
         line,
         inlined,
+        object: None,
     };
     let sums = |samples, bytes: u64, exit_samples| SiteSums {
         samples,

@@ -73,3 +73,13 @@ pub fn tenth_timeline() -> Timeline {
 pub fn eleventh_timeline() -> Timeline {
     Timeline { step_times: Vec::new(), ..timeline() }
 }
+
+/// The full timeline, when each call says in which file its code is.
+pub fn with_objects() -> Timeline {
+    let mut timeline = timeline();
+    for call in timeline.stacks.iter_mut().flat_map(|stacks| &mut stacks.calls) {
+        let file = call.function.split_once('+').map_or("trainer", |(file, _)| file);
+        call.object = Some(file.to_owned());
+    }
+    timeline
+}
