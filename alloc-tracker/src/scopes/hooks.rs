@@ -153,6 +153,22 @@ pub fn layer_of(block: *const u8) -> Option<Name> {
     label::owner(block).map(|owner| Name(scope::parts(owner).layer))
 }
 
+/// The phase in which the block at `block` was allocated, which may be a device's; `None` when no tracked block starts there.
+/// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
+///
+/// ```
+/// # #[global_allocator]
+/// # static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+/// use alloc_tracker::{hooks, phase};
+///
+/// let _phase = phase!("data");
+/// let images = vec![0u8; 4096];
+/// assert_eq!(hooks::phase_of(images.as_ptr()), Some(hooks::name("data")));
+/// ```
+pub fn phase_of(block: *const u8) -> Option<Name> {
+    label::owner(block).map(|owner| Name(scope::parts(owner).phase))
+}
+
 /// Whether a tracked block starts at `block`.
 /// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
 ///

@@ -2,7 +2,7 @@
 use std::ffi::c_char;
 use std::slice;
 
-use alloc_torch_core::{Attribution, Operator, OperatorStack, SequenceTable, Storage, TrackerHooks};
+use alloc_torch_core::{Attribution, Gradient, Operator, OperatorStack, SequenceTable, Storage, TrackerHooks};
 
 static SEQUENCES: SequenceTable = SequenceTable::new();
 
@@ -16,7 +16,8 @@ thread_local! {
 /// An operator starts.
 ///
 /// # Safety
-/// Called by the shim alone: `name` has `name_length` bytes and `inputs` `input_count` addresses, none of which is 0.
+/// Called by the shim alone: `name` has `name_length` bytes, `inputs` `input_count` addresses, none of which is 0, and
+/// `tensors` as many numbers.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn alloc_torch_op_start(
     is_backward: bool,
@@ -26,13 +27,28 @@ unsafe extern "C" fn alloc_torch_op_start(
     sequence: i64,
     thread: u64,
     variable: usize,
+    gradient_state: u8,
     inputs: *const Storage,
+    tensors: *const usize,
     input_count: usize,
 ) {
     // SAFETY: as the shim promises; a `Storage` is an address other than 0.
-    let (name, inputs) =
-        unsafe { (slice::from_raw_parts(name.cast::<u8>(), name_length), slice::from_raw_parts(inputs, input_count)) };
-    let operator = Operator { is_backward, autocasts, name, sequence, thread, variable: Storage::at(variable), inputs };
+    let (name, inputs, tensors) = unsafe {
+        (
+            slice::from_raw_parts(name.cast::<u8>(), name_length),
+            slice::from_raw_parts(inputs, input_count),
+            slice::from_raw_parts(tensors, input_count),
+        )
+    };
+    let gradient = match gradient_state {
+        1 => Gradient::Off,
+        2 => Gradient::None,
+        3 => Gradient::ToCome,
+        _ => Gradient::NotTold,
+    };
+    let variable = Storage::at(variable);
+    let operator =
+        Operator { is_backward, autocasts, name, sequence, thread, variable, gradient, inputs, tensors };
     OPERATORS.with(|operators| ATTRIBUTION.operator_starts(operators, &operator));
 }
 

@@ -19,14 +19,17 @@
 //!
 //! In the phase `optimizer`, an operator outside of any layer is of the layer that allocated what it reads: the parameter,
 //! its gradient, or state that was made of them (`aten::zeros_like`, `aten::clone`).
+//!
+//! An operator that runs in no phase of the program's is in a derived one, if its nature tells which (`derive.rs`).
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use alloc_tracker::Category;
 use alloc_tracker::hooks::{LabelError, Name};
+use alloc_tracker::{Category, DerivedPhase};
 
-use crate::category::{KnownNames, OPTIMIZER, work};
+use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
+use crate::derive::{self, Trained};
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
 use crate::parameters::{ParameterLayers, layer_in};
@@ -45,6 +48,9 @@ pub struct Attribution<H> {
     hooks: H,
     sequences: &'static SequenceTable,
     parameters: ParameterLayers,
+    trained: Trained,
+    /// Whether the program has named a backward pass.
+    names_backward: AtomicBool,
     names: OnceLock<KnownNames>,
     /// How many calls of outermost operators have begun.
     calls: AtomicU64,
@@ -58,6 +64,8 @@ impl<H: Hooks> Attribution<H> {
             hooks,
             sequences,
             parameters: ParameterLayers::new(),
+            trained: Trained::new(),
+            names_backward: AtomicBool::new(false),
             names: OnceLock::new(),
             calls: AtomicU64::new(0),
         }
@@ -84,20 +92,20 @@ impl<H: Hooks> Attribution<H> {
             stack.set_node_layer(Name(0));
             stack.set(place, Frame::Engine);
         } else if operator.is_backward || !stack.is_in_operator() {
-            let layer = self.layer(stack, operator);
+            let phase = self.phase(stack, operator);
+            let layer = self.layer(stack, operator, phase);
             if operator.is_backward {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
-            let is_backward = operator.is_backward || stack.is_in_engine();
             // 0 is no call.
             let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
             let call = Call { number, autocasts: operator.autocasts };
-            stack.set(place, Frame::Named(self.enter(operator, layer, is_backward, number), call));
+            stack.set(place, Frame::Named(self.enter(operator, layer, phase, number), call));
         } else if operator.name == CONVERSION
             && !operator.autocasts
             && let Some(call) = stack.call().filter(|call| call.autocasts)
         {
-            stack.set(place, Frame::Named(self.enter(operator, None, false, call.number), call));
+            stack.set(place, Frame::Named(self.enter(operator, None, Name(0), call.number), call));
         }
         if !is_engine {
             stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
@@ -107,8 +115,37 @@ impl<H: Hooks> Attribution<H> {
         }
     }
 
-    /// The layer of an operator that enters a scope; `None`: the active one.
-    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Option<Name> {
+    /// The phase of an operator that enters a scope while the program is in none; the empty name when the program is in one,
+    /// or nothing tells the phase.
+    fn phase(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Name {
+        if let Some(parameter) = operator.variable {
+            self.trained.insert(parameter);
+        }
+        let current = self.hooks.current().phase;
+        if current != Name(0) {
+            let is_backward = || work(&self.hooks, current) == BACKWARD && current != self.names().derived(DerivedPhase::Backward);
+            if !self.names_backward.load(Ordering::Relaxed) && is_backward() {
+                self.names_backward.store(true, Ordering::Relaxed);
+            }
+            return Name(0);
+        }
+        let derived = if operator.is_backward || stack.is_in_engine() {
+            // The engine's own threads have no phase of the program's, even where it names the pass that they work for.
+            if self.names_backward.load(Ordering::Relaxed) {
+                return self.names().backward;
+            }
+            Some(DerivedPhase::Backward)
+        } else {
+            derive::phase_of(&self.hooks, &self.trained, operator)
+        };
+        derived.map_or(Name(0), |phase| {
+            self.hooks.runs_in(phase);
+            self.names().derived(phase)
+        })
+    }
+
+    /// The layer of an operator that enters a scope; `None`: the active one. `phase` is what [`phase`](Self::phase) said.
+    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>, phase: Name) -> Option<Name> {
         if operator.is_backward {
             let by_number =
                 (operator.sequence >= 0).then(|| self.sequences.recall(operator.thread, operator.sequence)).flatten();
@@ -123,15 +160,14 @@ impl<H: Hooks> Attribution<H> {
             return None;
         }
         // An optimizer works on one parameter after the other, outside of all layers: its state is the parameter's layer's.
-        let is_optimizer = work(&self.hooks, current.phase) == OPTIMIZER;
-        self.parameters.of_inputs(&self.hooks, operator.inputs, is_optimizer)
+        let phase = if current.phase == Name(0) { phase } else { current.phase };
+        let is_optimizer = work(&self.hooks, phase) == OPTIMIZER;
+        self.parameters.of_inputs(&self.hooks, operator.inputs, operator.tensors, is_optimizer)
     }
 
-    /// Enters an operator's scope. One of a backward pass is in the phase of that even on a thread of the engine, to which
-    /// the program's phase does not go.
-    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, is_backward: bool, call: u64) -> H::Entered {
+    /// Enters an operator's scope; in `phase` where the program is in none.
+    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, phase: Name, call: u64) -> H::Entered {
         let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
-        let phase = if is_backward { self.names().backward } else { Name(0) };
         self.hooks.enter_op(name, layer, phase, call)
     }
 
@@ -201,6 +237,13 @@ impl<H: Hooks> Attribution<H> {
                 self.parameters.insert(storage, layer);
             }
         }
+    }
+
+    /// As [`name_layers`](Attribution::name_layers) for one parameter, which keeps its layer when its tensor is given another
+    /// storage. `tensor` is what operators call it in [`Operator::tensors`]. Returns whether that tensor was not known before:
+    /// then the face sees to it that no other tensor is called so.
+    pub fn name_layer_of(&self, path: &str, storage: Storage, tensor: usize) -> bool {
+        self.parameters.insert_tensor(tensor, storage, self.layer_named_by(path))
     }
 
     fn layer_named_by(&self, path: &str) -> Name {

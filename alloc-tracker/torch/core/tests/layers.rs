@@ -1,7 +1,7 @@
 //! Layers by parameters, and what the labels of variables say.
 mod made_up;
 
-use alloc_torch_core::Storage;
+use alloc_torch_core::{Gradient, Storage};
 use alloc_tracker::Category;
 
 const WEIGHT: usize = 0x1000;
@@ -52,7 +52,7 @@ fn the_engines_own_operators_do_not_look_at_inputs() {
     attribution!(TRACKER, ATTRIBUTION, thread);
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     thread.forward("autograd::engine::evaluate_function: AddmmBackward0", -1, ["", "", ""]);
-    thread.reads("aten::add_", -1, &[WEIGHT], ["backward", "", "aten::add_"]);
+    thread.reads("aten::add_", -1, &[WEIGHT], ["backward (derived)", "", "aten::add_"]);
 }
 
 /// No layer is named here and none is active: an optimizer's operator is of the layer whose parameter or gradient it reads.
@@ -84,16 +84,16 @@ fn a_gradient_is_of_its_parameters_layer() {
     // As its path names it, even if it was allocated in another.
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     TRACKER.allocates(WEIGHT, "init");
-    thread.accumulates(WEIGHT, ["backward", "fc1", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(WEIGHT, ["backward (derived)", "fc1", "torch::autograd::AccumulateGrad"]);
     thread.ends();
     // One that no path names: the layer that allocated it.
     TRACKER.allocates(BIAS, "fc2");
-    thread.accumulates(BIAS, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(BIAS, ["backward (derived)", "fc2", "torch::autograd::AccumulateGrad"]);
     thread.ends();
     // One of which nothing is known, or that has no storage: the layer of the node before.
-    thread.accumulates(HIDDEN, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(HIDDEN, ["backward (derived)", "fc2", "torch::autograd::AccumulateGrad"]);
     thread.ends();
-    thread.accumulates(0, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(0, ["backward (derived)", "fc2", "torch::autograd::AccumulateGrad"]);
     thread.ends();
 }
 
@@ -108,4 +108,28 @@ fn variables_are_parameters_or_buffers() {
         [(WEIGHT, Category::Parameter, layer()), (MEAN, Category::Buffer, layer())],
         "a variable without a storage has nothing to label"
     );
+}
+
+/// `half()`, `to()` and `set_data` give a parameter another storage. Its tensor stays, and the old storage is nobody's.
+#[test]
+fn a_parameter_keeps_its_layer_when_it_moves() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    let storage = |address| Storage::at(address).expect("an address");
+    assert!(ATTRIBUTION.name_layer_of("fc1.weight", storage(WEIGHT), 1));
+    assert!(!ATTRIBUTION.name_layer_of("fc1.weight", storage(WEIGHT), 1), "known already");
+    ATTRIBUTION.name_layer_of("fc2.weight", storage(BIAS), 2);
+    let linear = |taken: &[(usize, usize)], layer| {
+        thread.takes("aten::linear", Gradient::NotTold, taken, ["", layer, "aten::linear"]);
+    };
+    linear(&[(INPUT, 9), (WEIGHT, 1)], "fc1");
+    linear(&[(INPUT, 9), (HIDDEN, 1)], "fc1");
+    // A view of it is another tensor of its storage.
+    linear(&[(HIDDEN, 7)], "fc1");
+    linear(&[(WEIGHT, 8)], "");
+    // Its gradient follows, too.
+    thread.accumulates(HIDDEN, ["backward (derived)", "fc1", "torch::autograd::AccumulateGrad"]);
+    thread.ends();
+    // Tied after all: two parameters of one storage, each in its layer.
+    linear(&[(BIAS, 1)], "fc1");
+    linear(&[(BIAS, 2)], "fc2");
 }
