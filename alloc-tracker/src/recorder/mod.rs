@@ -9,12 +9,14 @@
 //!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
+//!                                     | full_table.rs (more scopes than there is room for), summary.rs
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
 //! thread.rs runs it, pace.rs says how long it may sleep
 //! ```
 mod clock;
 mod counts;
+mod full_table;
 mod holders;
 mod rss_at_peak;
 mod schedule;
@@ -35,6 +37,7 @@ mod metering;
 mod stack_names;
 
 mod sampled_stacks;
+mod summary;
 
 mod recording;
 

@@ -1,13 +1,14 @@
 //! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
 use std::sync::{Arc, Mutex};
 
-use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
+use alloc_replay::{ScopeId, SessionPeak, with_session_times};
 use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 
 use super::background::{Background, Done, Job};
 use super::beyond_keeper::BeyondKeeper;
 use super::book_keeper::{self, BookKeeper};
 use super::clock::SessionClock;
+use super::full_table::FullTable;
 use super::metering::Metering;
 use super::near_limit::NearLimits;
 use super::output::Output;
@@ -18,7 +19,7 @@ use super::schedule::Schedule;
 use super::state::{with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
-use super::{closing, counts};
+use super::{closing, counts, summary};
 use crate::probe::Probes;
 use crate::probe::beyond::{self, BeyondReadings};
 use crate::probe::spent;
@@ -41,6 +42,7 @@ pub struct Recording {
     schedule: Schedule,
     /// How many scopes have been recorded.
     scopes: usize,
+    full_table: FullTable,
     /// The peak that was recorded last.
     peak: SessionPeak,
     books: BookKeeper,
@@ -72,6 +74,7 @@ impl Recording {
             metering,
             schedule: Schedule::new(),
             scopes: 0,
+            full_table: FullTable::default(),
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
             books: BookKeeper::new(now),
             beyond: BeyondKeeper::default(),
@@ -109,7 +112,7 @@ impl Recording {
                 sample,
                 events: replay.take_records(slack_bytes),
                 fresh_peak: (amended || peak != written).then(|| (peak, replay.snapshot_peak(slack_bytes))),
-                summary: if summary_is_due { summary(replay) } else { Vec::new() },
+                summary: if summary_is_due { summary::records(replay) } else { Vec::new() },
                 analysis: analysis_is_due.then(|| replay.analysis(now, &counts::by_scope())),
                 unread: if analysis_is_due { replay.unread() } else { None },
             }
@@ -121,6 +124,14 @@ impl Recording {
         self.write_new_scopes();
         steps.into_iter().for_each(|step| self.output.record(step));
         events.into_iter().for_each(|record| self.record_replayed(record));
+        let live = sample.as_ref().map(|sample| sample.live_bytes);
+        if let Some(live_bytes) = live
+            && let Some(name) = self.full_table.look()
+        {
+            let now = self.clock.now_ns();
+            let time_ns = self.clock.since_start(now);
+            self.output.record(Record::Mark(Mark { time_ns, name, live_bytes, snapshot: None }));
+        }
         // The peak comes before the sample, so that a log that ends between the two has no sample above its peak.
         if let Some((peak, snapshot)) = fresh_peak {
             self.rss.at(self.clock.since_start(snapshot.time_ns));
@@ -128,7 +139,6 @@ impl Recording {
             self.books.peak_is(peak.live_bytes.max(0) as u64, self.clock.latest_ns());
             self.peak = peak;
         }
-        let live = sample.as_ref().map(|sample| sample.live_bytes);
         self.books.keep_surveyed(now, &self.background);
         sample.into_iter().for_each(|sample| self.output.record(Record::Changes(sample)));
         // What follows takes longer, and the process may be killed meanwhile: the sample must be safe first.
@@ -328,21 +338,6 @@ struct News {
     summary: Vec<Record>,
     analysis: Option<alloc_timeline::Analysis>,
     unread: Option<alloc_timeline::Unread>,
-}
-
-/// The records of a summary: own peaks and counts, and the devices where there are some.
-fn summary(replay: &Replay) -> Vec<Record> {
-    let totals = alloc_replay::totals(&counts::by_scope(), counts::reallocations());
-    let mut records = vec![
-        Record::PeakRequested(replay.peak_requested()),
-        Record::HighWaters(replay.high_waters()),
-        Record::Totals(totals),
-    ];
-    let devices = replay.device_memory();
-    if !devices.is_empty() {
-        records.push(Record::Devices(devices));
-    }
-    records
 }
 
 fn live_bytes() -> u64 {
