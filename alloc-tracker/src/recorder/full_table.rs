@@ -24,7 +24,8 @@ impl FullTable {
         let mark = format!("the table of {MAX_SCOPES} scopes is full: new ones are counted under 'other scopes'");
         if !SAID.swap(true, Ordering::Relaxed) {
             // Where stderr takes no line, the mark alone says it.
-            let _ = sys::say(&format!("alloc-tracker: {mark}; name fewer phases, layers and operators to tell them apart"));
+            let _ =
+                sys::say(&format!("alloc-tracker: {mark}; name fewer phases, layers and operators to tell them apart"));
         }
         Some(mark)
     }

@@ -9,7 +9,7 @@
 //!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
-//!                                     | full_table.rs (more scopes than there is room for), summary.rs
+//!                                     | full_table.rs (more scopes than there is room for), new_names.rs, summary.rs
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
 //! thread.rs runs it, pace.rs says how long it may sleep
@@ -25,6 +25,7 @@ mod step_clock;
 
 mod background;
 mod near_limit;
+mod new_names;
 mod output;
 mod pace;
 mod thresholds;

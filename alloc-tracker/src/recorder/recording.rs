@@ -11,6 +11,7 @@ use super::clock::SessionClock;
 use super::full_table::FullTable;
 use super::metering::Metering;
 use super::near_limit::NearLimits;
+use super::new_names::NewNames;
 use super::output::Output;
 use super::pace::Pace;
 use super::rss_at_peak::RssAtPeak;
@@ -24,8 +25,8 @@ use crate::probe::Probes;
 use crate::probe::beyond::{self, BeyondReadings};
 use crate::probe::spent;
 use crate::probe::survey::Survey;
+use crate::settings;
 use crate::settings::times::Times;
-use crate::{scope, settings};
 
 /// All that the recorder's thread works with while a session records.
 #[derive(Debug)]
@@ -40,8 +41,7 @@ pub struct Recording {
     /// There when the session was asked for times.
     metering: Option<Metering>,
     schedule: Schedule,
-    /// How many scopes have been recorded.
-    scopes: usize,
+    names: NewNames,
     full_table: FullTable,
     /// The peak that was recorded last.
     peak: SessionPeak,
@@ -73,7 +73,7 @@ impl Recording {
             near_limits,
             metering,
             schedule: Schedule::new(),
-            scopes: 0,
+            names: NewNames::default(),
             full_table: FullTable::default(),
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
             books: BookKeeper::new(now),
@@ -249,18 +249,14 @@ impl Recording {
         let Some(metering) = &self.metering else { return vec![Record::Utilisation(Box::new(process))] };
         let mut times = metering.times(process);
         // A scope may be new since this tick's scopes were recorded. (Energy is split on ticks only.)
-        let scopes = self.scopes;
+        let scopes = self.names.scopes();
         times.scopes.retain(|row| (row.scope as usize) < scopes);
         vec![Record::Utilisation(Box::new(times)), Record::Energy(Box::new(metering.energy()))]
     }
 
-    /// Records the scopes that are new.
+    /// Records the scopes that are new, and the kinds of layers.
     pub(super) fn write_new_scopes(&mut self) {
-        let count = scope::count();
-        for scope in self.scopes..count {
-            self.output.record(Record::Scope(scope::describe(scope as ScopeId)));
-        }
-        self.scopes = count;
+        self.names.take().into_iter().for_each(|record| self.output.record(record));
     }
 
     /// Gives `write` the last records of a timeline, of a dump as well as of a finished one. `replayed` is the result of

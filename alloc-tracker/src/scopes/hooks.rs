@@ -252,6 +252,17 @@ pub fn read(block: *const u8) {
     label::read(block);
 }
 
+/// Says what a layer is, in words that stand beside its name wherever that is printed. An empty text takes that back.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// hooks::describe_layer(hooks::name("conv1"), "7x7 convolution, 3 to 64 channels, stride 2");
+/// ```
+pub fn describe_layer(layer: Name, kind: &str) {
+    ledger::as_tracker(|| scope::describe_layer(layer.0, kind));
+}
+
 /// Whether this process is tracked: `false` with `ALLOC_TRACKER=off` in the environment.
 ///
 /// ```

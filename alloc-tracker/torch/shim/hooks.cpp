@@ -22,13 +22,16 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 extern "C" {
 // Of src/events.rs. `autocasts`: autocast looks at what this operator takes before it runs. `gradient_state`: whether results
 // will need a gradient, one of kGradient... `inputs` are the addresses of the storages that the operator takes, none of them
 // 0, and `tensors` those of their tensors; `variable` that of the parameter of an AccumulateGrad node, `gradient` that of the
 // gradient that it leaves, 0 for all other operators.
-void alloc_torch_op_start(
+// Returns which arguments say what the operator's layer is, to be told with alloc_torch_layer_is: 1 + that of the weight, then
+// from bit 8 on that of the stride and from bit 16 on that of the groups; 0: nothing is wanted.
+uint32_t alloc_torch_op_start(
     bool backward,
     bool autocasts,
     const char* name,
@@ -40,6 +43,14 @@ void alloc_torch_op_start(
     const uintptr_t* inputs,
     const uintptr_t* tensors,
     size_t input_count);
+void alloc_torch_layer_is(
+    const char* name,
+    size_t name_length,
+    const int64_t* weight,
+    size_t weight_rank,
+    const int64_t* stride,
+    size_t stride_length,
+    int64_t groups);
 void alloc_torch_op_end(uintptr_t gradient);
 void alloc_torch_expect_storage(bool expected);
 }
@@ -103,6 +114,42 @@ const torch::autograd::AccumulateGrad* accumulating() {
   return dynamic_cast<const torch::autograd::AccumulateGrad*>(torch::autograd::get_current_node().get());
 }
 
+// Tells the arguments that `wanted`, which alloc_torch_op_start returned, names. Tells nothing where they are not what they
+// should be.
+void tell_layer(const at::RecordFunction& function, uint32_t wanted) {
+  const auto arguments = function.inputs();
+  const size_t weight_at = (wanted & 0xff) - 1;
+  const size_t stride_at = wanted >> 8 & 0xff;
+  const size_t groups_at = wanted >> 16 & 0xff;
+  if (weight_at >= arguments.size() || stride_at >= arguments.size() || groups_at >= arguments.size()) {
+    return;
+  }
+  const c10::IValue& value = arguments[weight_at];
+  at::Tensor weight;
+  if (value.isTensor()) {
+    weight = value.toTensor();
+  } else if (value.isTensorList() && !value.toListRef().empty()) {
+    weight = value.toListRef()[0].toTensor();
+  }
+  if (!weight.defined()) {
+    return;
+  }
+  const auto sizes = weight.sizes();
+  std::vector<int64_t> stride;
+  if (stride_at != 0 && arguments[stride_at].isIntList()) {
+    stride = arguments[stride_at].toIntVector();
+  }
+  const bool has_groups = groups_at != 0 && arguments[groups_at].isInt();
+  alloc_torch_layer_is(
+      function.name(),
+      std::strlen(function.name()),
+      sizes.data(),
+      sizes.size(),
+      stride.data(),
+      stride.size(),
+      has_groups ? arguments[groups_at].toInt() : 1);
+}
+
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
   alloc_torch::watch_this_thread();
   const bool backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
@@ -121,7 +168,7 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
     const uint8_t while_on = taken.needs_gradient ? kGradientToCome : kGradientNone;
     gradient_state = at::GradMode::is_enabled() ? while_on : kGradientOff;
   }
-  alloc_torch_op_start(
+  const uint32_t wanted = alloc_torch_op_start(
       backward,
       autocast_looks(),
       name,
@@ -133,6 +180,9 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
       taken.inputs,
       taken.tensors,
       taken.count);
+  if (wanted != 0) {
+    tell_layer(function, wanted);
+  }
   return nullptr;
 }
 

@@ -32,6 +32,7 @@ use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
 use crate::derive::{self, Trained};
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
+use crate::kind::{self, Answer, LayerKinds, News, Question};
 use crate::parameters::{ParameterLayers, layer_in};
 use crate::reads::read_by;
 use crate::sequence::SequenceTable;
@@ -49,6 +50,7 @@ pub struct Attribution<H> {
     sequences: &'static SequenceTable,
     parameters: ParameterLayers,
     trained: Trained,
+    kinds: LayerKinds,
     /// Whether the program has named a backward pass.
     names_backward: AtomicBool,
     names: OnceLock<KnownNames>,
@@ -65,6 +67,7 @@ impl<H: Hooks> Attribution<H> {
             sequences,
             parameters: ParameterLayers::new(),
             trained: Trained::new(),
+            kinds: LayerKinds::new(),
             names_backward: AtomicBool::new(false),
             names: OnceLock::new(),
             calls: AtomicU64::new(0),
@@ -82,11 +85,14 @@ impl<H: Hooks> Attribution<H> {
         self.names.get_or_init(|| KnownNames::new(&self.hooks))
     }
 
-    /// An operator starts on the thread of this stack.
-    pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) {
+    /// An operator starts on the thread of this stack. Where this returns a question, the face answers it with
+    /// [`layer_is`](Attribution::layer_is) before the operator goes on.
+    pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Option<Question> {
         let Some(place) = stack.push() else {
-            return operator.inputs.iter().for_each(|&storage| self.hooks.read(storage));
+            operator.inputs.iter().for_each(|&storage| self.hooks.read(storage));
+            return None;
         };
+        let mut question = None;
         let is_engine = !operator.is_backward && operator.name.starts_with(ENGINE);
         if is_engine {
             stack.set_node_layer(Name(0));
@@ -101,6 +107,7 @@ impl<H: Hooks> Attribution<H> {
             let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
             let call = Call { number, autocasts: operator.autocasts };
             stack.set(place, Frame::Named(self.enter(operator, layer, phase, number), call));
+            question = self.question(operator);
         } else if operator.name == CONVERSION
             && !operator.autocasts
             && let Some(call) = stack.call().filter(|call| call.autocasts)
@@ -113,6 +120,30 @@ impl<H: Hooks> Attribution<H> {
         if !operator.is_backward && operator.sequence >= 0 {
             self.sequences.remember(operator.thread, operator.sequence, self.hooks.current().layer);
         }
+        question
+    }
+
+    /// What the face is asked of an operator that has entered its scope, to say what its layer is.
+    fn question(&self, operator: &Operator<'_>) -> Option<Question> {
+        if operator.is_backward || operator.tensors.is_empty() {
+            return None;
+        }
+        let layer = self.hooks.current().layer;
+        match if layer == Name(0) { News::Nothing } else { self.kinds.look(layer, operator) } {
+            News::Ask(question) => Some(question),
+            News::TakeBack => {
+                self.hooks.describe_layer(layer, "");
+                None
+            }
+            News::Nothing => None,
+        }
+    }
+
+    /// The face's answer for the operator of this name, which started last on this thread.
+    pub fn layer_is(&self, operator: &[u8], answer: &Answer<'_>) {
+        if let Some(words) = kind::words(operator, answer) {
+            self.hooks.describe_layer(self.hooks.current().layer, &words);
+        }
     }
 
     /// The phase of an operator that enters a scope while the program is in none; the empty name when the program is in one,
@@ -123,7 +154,8 @@ impl<H: Hooks> Attribution<H> {
         }
         let current = self.hooks.current().phase;
         if current != Name(0) {
-            let is_backward = || work(&self.hooks, current) == BACKWARD && current != self.names().derived(DerivedPhase::Backward);
+            let is_backward =
+                || work(&self.hooks, current) == BACKWARD && current != self.names().derived(DerivedPhase::Backward);
             if !self.names_backward.load(Ordering::Relaxed) && is_backward() {
                 self.names_backward.store(true, Ordering::Relaxed);
             }

@@ -38,6 +38,9 @@ pub trait Hooks {
     /// An operator of an outermost call starts in a phase that was derived.
     fn runs_in(&self, phase: DerivedPhase);
 
+    /// Says what a layer is, in words; an empty text takes that back.
+    fn describe_layer(&self, layer: Name, kind: &str);
+
     /// Says what a storage is for, for its whole life; one that was allocated in no layer becomes `layer`'s.
     ///
     /// # Errors
@@ -89,6 +92,10 @@ impl Hooks for TrackerHooks {
 
     fn runs_in(&self, phase: DerivedPhase) {
         derived_steps::operator_starts(phase);
+    }
+
+    fn describe_layer(&self, layer: Name, kind: &str) {
+        hooks::describe_layer(layer, kind);
     }
 
     fn label(&self, storage: Storage, category: Category, layer: Option<Name>) -> Result<(), LabelError> {

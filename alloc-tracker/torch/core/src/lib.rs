@@ -9,6 +9,7 @@
 //! face: operator starts, ends ----> event ----> stack       the operators that run on this thread
 //!                                     |         sequence    layer by number of the autograd node
 //!                                     |         derive      the phase of an operator that the program gave none
+//!                                     |         kind        what a layer is, in words
 //!                                     |         reads       which storages it reads, told when it ends
 //! face: parameters by path -----------+-------> parameters  layer by parameter and by input
 //! face: a storage is allocated -------+-------> category    what a storage is for
@@ -55,6 +56,7 @@ mod hooks;
 
 mod category;
 mod derive;
+mod kind;
 mod parameters;
 mod pending;
 mod reads;
@@ -66,5 +68,6 @@ mod attribution;
 pub use attribution::Attribution;
 pub use event::{Gradient, Operator, Storage};
 pub use hooks::{Hooks, TrackerHooks};
+pub use kind::{Answer, Question};
 pub use sequence::SequenceTable;
 pub use stack::OperatorStack;

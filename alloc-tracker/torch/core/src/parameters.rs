@@ -81,8 +81,11 @@ impl ParameterLayers {
         }
         // All of them are looked at: each may have been given another storage.
         let of_tensor = |(&tensor, &storage): (&usize, &Storage)| self.of_tensor(tensor, storage);
-        let by_tensor =
-            if is_named { tensors.iter().zip(inputs).filter_map(of_tensor).fold(None, |first, layer| first.or(Some(layer))) } else { None };
+        let by_tensor = if is_named {
+            tensors.iter().zip(inputs).filter_map(of_tensor).fold(None, |first, layer| first.or(Some(layer)))
+        } else {
+            None
+        };
         let by_parameter = by_tensor.or_else(|| inputs.iter().find_map(|&input| self.named(input)));
         by_parameter.or_else(|| inputs.iter().find_map(|&input| allocating_layer(hooks, input)))
     }

@@ -133,3 +133,27 @@ fn a_parameter_keeps_its_layer_when_it_moves() {
     linear(&[(BIAS, 1)], "fc1");
     linear(&[(BIAS, 2)], "fc2");
 }
+
+/// A layer is said to be what its operator says, once; one that turns out to be two is nothing any more. An operator outside
+/// of any layer, one of another kind and one without tensors say nothing.
+#[test]
+fn a_layer_is_what_its_operator_says() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    TRACKER.enters("", "conv1");
+    let conv = |taken: &[(usize, usize)], layer| {
+        thread.takes("aten::conv2d", Gradient::NotTold, taken, ["", layer, "aten::conv2d"]);
+    };
+    conv(&[(INPUT, 9), (WEIGHT, 1)], "conv1");
+    conv(&[(INPUT, 8), (WEIGHT, 1)], "conv1");
+    // The weight moved; and another time it is a view of the same storage.
+    conv(&[(INPUT, 8), (HIDDEN, 1)], "conv1");
+    conv(&[(INPUT, 8), (WEIGHT, 3)], "conv1");
+    thread.takes("aten::relu", Gradient::NotTold, &[(INPUT, 8)], ["", "conv1", "aten::relu"]);
+    let said = |layer: &str, kind: &str| (layer.to_owned(), kind.to_owned());
+    assert_eq!(TRACKER.state().kinds, [said("conv1", "1x1 convolution of 8 channels")]);
+    conv(&[(INPUT, 8), (BIAS, 2)], "conv1");
+    conv(&[(INPUT, 8), (WEIGHT, 1)], "conv1");
+    TRACKER.enters("", "");
+    conv(&[(INPUT, 8), (WEIGHT, 1)], "");
+    assert_eq!(TRACKER.state().kinds[1..], [said("conv1", "")]);
+}

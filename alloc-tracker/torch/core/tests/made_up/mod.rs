@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use alloc_torch_core::{Attribution, Gradient, Hooks, Operator, OperatorStack, Storage};
+use alloc_torch_core::{Answer, Attribution, Gradient, Hooks, Operator, OperatorStack, Storage};
 use alloc_tracker::hooks::{Current, LabelError, Name};
 use alloc_tracker::{Category, DerivedPhase};
 
@@ -27,6 +27,8 @@ pub struct State {
     pub ran_in: Vec<DerivedPhase>,
     /// The labels in order: storage, category, layer.
     pub labels: Vec<(usize, Category, Option<String>)>,
+    /// What layers are, in the order in which it was said.
+    pub kinds: Vec<(String, String)>,
     /// The storages that were read, in order, and the operator that was active.
     pub read: Vec<(usize, String)>,
     /// What `expect_storage` said, in order.
@@ -46,6 +48,7 @@ impl MadeUp {
             allocated_in: BTreeMap::new(),
             phases: BTreeMap::new(),
             ran_in: Vec::new(),
+            kinds: Vec::new(),
             labels: Vec::new(),
             read: Vec::new(),
             expected: Vec::new(),
@@ -134,6 +137,12 @@ impl Hooks for &'static MadeUp {
         self.state().ran_in.push(phase);
     }
 
+    fn describe_layer(&self, layer: Name, kind: &str) {
+        let mut state = self.state();
+        let layer = state.text(layer);
+        state.kinds.push((layer, kind.to_owned()));
+    }
+
     fn label(&self, storage: Storage, category: Category, layer: Option<Name>) -> Result<(), LabelError> {
         let mut state = self.state();
         let layer = layer.map(|layer| state.text(layer));
@@ -195,8 +204,11 @@ impl Thread {
         Thread { attribution, tracker, stack: OperatorStack::new(), number }
     }
 
+    /// An answer is always the same: a 1x1 convolution of 8 channels.
     fn starts(&self, operator: &Operator<'_>, scope: Scope) {
-        self.attribution.operator_starts(&self.stack, operator);
+        if self.attribution.operator_starts(&self.stack, operator).is_some() {
+            self.attribution.layer_is(operator.name, &Answer { weight: &[8, 8, 1, 1], stride: &[1, 1], groups: 1 });
+        }
         assert_eq!(self.tracker.scope(), scope, "in {}", String::from_utf8_lossy(operator.name));
     }
 
@@ -208,8 +220,17 @@ impl Thread {
     /// The same of one that autocast looks at.
     pub fn autocasts(&self, name: &str, sequence: i64, scope: Scope) {
         let (name, thread) = (name.as_bytes(), self.number);
-        let operator =
-            Operator { is_backward: false, autocasts: true, name, sequence, thread, variable: None, gradient: Gradient::NotTold, inputs: &[], tensors: &[] };
+        let operator = Operator {
+            is_backward: false,
+            autocasts: true,
+            name,
+            sequence,
+            thread,
+            variable: None,
+            gradient: Gradient::NotTold,
+            inputs: &[],
+            tensors: &[],
+        };
         self.starts(&operator, scope);
     }
 
@@ -217,8 +238,17 @@ impl Thread {
     pub fn reads(&self, name: &str, sequence: i64, inputs: &[usize], scope: Scope) {
         let inputs: Vec<Storage> = inputs.iter().copied().filter_map(Storage::at).collect();
         let (name, thread) = (name.as_bytes(), self.number);
-        let operator =
-            Operator { is_backward: false, autocasts: false, name, sequence, thread, variable: None, gradient: Gradient::NotTold, inputs: &inputs, tensors: &[] };
+        let operator = Operator {
+            is_backward: false,
+            autocasts: false,
+            name,
+            sequence,
+            thread,
+            variable: None,
+            gradient: Gradient::NotTold,
+            inputs: &inputs,
+            tensors: &[],
+        };
         self.starts(&operator, scope);
     }
 
@@ -245,8 +275,17 @@ impl Thread {
     /// An autograd node starts, of the forward operator of this number on thread `of`.
     pub fn node(&self, name: &str, (of, sequence): (u64, i64), scope: Scope) {
         let name = name.as_bytes();
-        let operator =
-            Operator { is_backward: true, autocasts: false, name, sequence, thread: of, variable: None, gradient: Gradient::NotTold, inputs: &[], tensors: &[] };
+        let operator = Operator {
+            is_backward: true,
+            autocasts: false,
+            name,
+            sequence,
+            thread: of,
+            variable: None,
+            gradient: Gradient::NotTold,
+            inputs: &[],
+            tensors: &[],
+        };
         self.starts(&operator, scope);
     }
 
