@@ -35,7 +35,10 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
                         _ => colour(dimension, name, rank + skipped).to_string(),
                     };
                     tr {
-                        th scope="row" { (name_in(dimension, name)) }
+                        th scope="row" {
+                            (name_in(dimension, name))
+                            @if let Some(kind) = run.kind_of(name).filter(|_| dimension == Dimension::Layer) { br; small { (kind) } }
+                        }
                         td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, live)) }
                         (cells(times.of(dimension, name)))
                         (bar(0, *bytes, most, &fill))

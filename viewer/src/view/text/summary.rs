@@ -6,7 +6,7 @@ use crate::model::{Run, exact, share, size, time};
 use crate::view::text::device::device_text;
 use crate::view::text::power::usage_table;
 use crate::view::text::reconcile::peak_account_text;
-use crate::view::text::table::{Table, is_wide, owner_cells, short_name, table};
+use crate::view::text::table::{KIND_HEAD, Table, is_wide, owner_cells, short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::facts::{NO_END, facts, losses};
@@ -97,16 +97,20 @@ fn by_dimension(run: &Run, dimension: Dimension) -> Table {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
     let times = TimeColumns::for_dimension(&run.timeline, dimension);
-    let mut table = table(&times.behind(&[dimension.name(), ">bytes", ">", ">share"]));
+    let has_kinds = dimension == Dimension::Layer && run.has_kinds();
+    let kind = |text: Option<&str>| has_kinds.then(|| text.unwrap_or("-").to_owned());
+    let heads = [dimension.name(), ">bytes", ">", ">share"];
+    let kind_head = has_kinds.then_some(KIND_HEAD);
+    let mut table = table(&times.behind(&heads.into_iter().chain(kind_head).collect::<Vec<_>>()));
     for (name, bytes) in parts.iter().take(MOST_ROWS) {
         let cells = [short_name(name), exact(*bytes), size(*bytes), share(*bytes, live)];
-        table.add_row(cells.into_iter().chain(times.of(dimension, name)));
+        table.add_row(cells.into_iter().chain(kind(run.kind_of(name))).chain(times.of(dimension, name)));
     }
     if parts.len() > MOST_ROWS {
         let bytes = parts[MOST_ROWS..].iter().map(|part| part.1).sum();
         let cells = [format!("rest ({})", parts.len() - MOST_ROWS), exact(bytes), size(bytes), share(bytes, live)];
         let shown = parts.iter().take(MOST_ROWS).map(|part| part.0.as_str());
-        table.add_row(cells.into_iter().chain(times.of_others(dimension, shown)));
+        table.add_row(cells.into_iter().chain(kind(None)).chain(times.of_others(dimension, shown)));
     }
     table
 }
