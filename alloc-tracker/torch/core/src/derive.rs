@@ -13,10 +13,11 @@
 //! gradient is a storage that a backward pass left behind; a parameter is a storage that was given a gradient. Not told apart
 //! from an optimizer is a program that looks at its parameters or gradients alone, their norm say; and storage that an
 //! optimizer makes of nothing (`aten::zeros`, not `aten::zeros_like`) is not known for its own.
+use std::sync::LazyLock;
+
 use alloc_tracker::hooks::Name;
 use alloc_tracker::{DerivedPhase, work_of};
 use dashmap::DashSet;
-use std::sync::LazyLock;
 
 use crate::category::{BACKWARD, OPTIMIZER};
 use crate::event::{Gradient, Operator, Storage};

@@ -55,12 +55,12 @@ mod sequence;
 mod hooks;
 
 mod category;
-mod derive;
 mod kind;
 mod parameters;
 mod pending;
 mod reads;
 
+mod derive;
 mod stack;
 
 mod attribution;
