@@ -55,16 +55,6 @@ impl Run {
         parts
     }
 
-    /// What operators say that a layer is: `3x3 convolution, 3 to 64 channels`.
-    pub fn kind_of(&self, layer: &str) -> Option<&str> {
-        self.timeline.layer_kinds.get(layer).map(String::as_str)
-    }
-
-    /// Whether that is known of any layer.
-    pub fn has_kinds(&self) -> bool {
-        !self.timeline.layer_kinds.is_empty()
-    }
-
     /// The lane with this name: one figure from outside the tracker.
     pub fn lane(&self, name: &str) -> Option<&OutsideFigure> {
         self.timeline.lanes.iter().find(|lane| lane.name == name)

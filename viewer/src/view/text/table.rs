@@ -29,9 +29,6 @@ const NARROW_PADDING: u16 = 1;
 /// three, and sentences stand below a row instead of beside it.
 const WIDE: usize = 120;
 
-/// The head of the column that says what a layer is. A table can do without it.
-pub(super) const KIND_HEAD: &str = "?what the layer is";
-
 /// Whether a terminal of `width` columns has room for tables of many columns.
 pub(super) fn is_wide(width: usize) -> bool {
     width >= WIDE
