@@ -97,6 +97,26 @@ fn an_optimizer_ends_a_step() {
     }
 }
 
+/// What an optimizer keeps is of its parameter's layer: SGD one momentum an element, Adam two moments.
+#[test]
+fn an_optimizers_state_is_of_its_parameters_layer() {
+    for (model, states) in [("mlp", 1), ("lstm", 2)] {
+        let timeline = run(model, &[]);
+        let table = table(&timeline, "end of optimizer");
+        let by_layer = |category| {
+            let mut bytes: BTreeMap<&str, u64> = BTreeMap::new();
+            for row in table.rows.iter().filter(|row| row.category == category) {
+                *bytes.entry(timeline.scopes[row.scope as usize].layer.as_str()).or_default() += row.requested_bytes;
+            }
+            bytes
+        };
+        let parameters = by_layer(Category::Parameter).into_iter();
+        let expected: BTreeMap<&str, u64> = parameters.map(|(layer, bytes)| (layer, states * bytes)).collect();
+        assert_eq!(by_layer(Category::OptimizerState), expected, "{model}");
+        assert_eq!(expected.len(), 2, "{model}: two layers, and nothing without one");
+    }
+}
+
 /// What a layer is stands beside its name.
 #[test]
 fn layers_are_what_their_operators_say() {

@@ -150,7 +150,7 @@ impl<H: Hooks> Attribution<H> {
     /// or nothing tells the phase.
     fn phase(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Name {
         if let Some(parameter) = operator.variable {
-            self.trained.insert(parameter);
+            self.trained.insert(&self.hooks, parameter);
         }
         let current = self.hooks.current().phase;
         if current != Name(0) {

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 use alloc_tracker::hooks::Name;
 use alloc_tracker::{DerivedPhase, work_of};
-use dashmap::DashSet;
+use dashmap::DashMap;
 
 use crate::category::{BACKWARD, OPTIMIZER};
 use crate::event::{Gradient, Operator, Storage};
@@ -53,19 +53,26 @@ const WITHOUT_GRADIENT: [&str; 24] = [
     "set_data",
 ];
 
-/// The storages that were given a gradient.
-pub(crate) struct Trained(LazyLock<DashSet<Storage>>);
+/// The storages that were given a gradient, each with the phase in which it was allocated: a parameter that moved leaves its
+/// address to others, which as a rule are allocated in another phase.
+pub(crate) struct Trained(LazyLock<DashMap<Storage, Option<Name>>>);
 
 impl Trained {
     pub(crate) const fn new() -> Trained {
-        Trained(LazyLock::new(DashSet::new))
+        Trained(LazyLock::new(DashMap::new))
     }
 
     /// An `AccumulateGrad` node works for this parameter.
-    pub(crate) fn insert(&self, parameter: Storage) {
-        if !self.0.contains(&parameter) {
-            self.0.insert(parameter);
+    pub(crate) fn insert(&self, hooks: &impl Hooks, parameter: Storage) {
+        let phase = hooks.phase_of(parameter);
+        if !self.has(parameter, phase) {
+            self.0.insert(parameter, phase);
         }
+    }
+
+    /// Whether a storage that was allocated in this phase was given a gradient.
+    fn has(&self, storage: Storage, phase: Option<Name>) -> bool {
+        self.0.get(&storage).is_some_and(|known| *known == phase)
     }
 }
 
@@ -88,7 +95,10 @@ fn is_without_gradient(operator: &[u8]) -> bool {
 /// Whether all storages are an optimizer's to work on, and there is one.
 fn is_optimizers(hooks: &impl Hooks, trained: &Trained, inputs: &[Storage]) -> bool {
     let is_its_own = |phase: Name| matches!(work_of(hooks.text(phase)), BACKWARD | OPTIMIZER);
-    let is = |storage: Storage| trained.0.contains(&storage) || hooks.phase_of(storage).is_some_and(is_its_own);
+    let is = |storage: Storage| {
+        let phase = hooks.phase_of(storage);
+        phase.is_some_and(is_its_own) || trained.has(storage, phase)
+    };
     !inputs.is_empty() && inputs.iter().all(|&storage| is(storage))
 }
 

@@ -63,6 +63,15 @@ fn an_optimizer_works_on_parameters_gradients_and_its_own() {
     runs(&thread, "aten::mul", Gradient::ToCome, &[WEIGHT], "forward (derived)");
 }
 
+/// A parameter that moved left its address, where an activation lies now.
+#[test]
+fn what_lies_where_a_parameter_lay_is_none() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    trained(&thread);
+    TRACKER.allocates_in_phase(WEIGHT, "infer (derived)");
+    runs(&thread, "aten::relu", Gradient::Off, &[WEIGHT], "infer (derived)");
+}
+
 #[test]
 fn a_named_phase_wins() {
     attribution!(TRACKER, ATTRIBUTION, thread);

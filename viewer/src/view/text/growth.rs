@@ -83,7 +83,13 @@ fn growth_table(run: &Run, growth: &StepGrowth, most: usize, width: usize) -> St
     if count > 0 {
         let rest = growth.owners[most..].iter().map(|owner| owner.last_bytes()).sum();
         let name = format!("rest ({count} owners)");
-        row([name, String::new(), size(rest), String::new()], String::new(), String::new(), kinds.blank(), times.blank());
+        row(
+            [name, String::new(), size(rest), String::new()],
+            String::new(),
+            String::new(),
+            kinds.blank(),
+            times.blank(),
+        );
     }
     for (name, column, words) in [
         ("those that did not change", &growth.other_bytes, trend_words(&growth.others)),

@@ -45,7 +45,12 @@ fn wide_table(leaks: &[Leak], kinds: KindColumn<'_>, times: &TimeColumns, most: 
     if let Some(rest) = leaks.get(most..).filter(|rest| !rest.is_empty()) {
         let numbers = [sum(rest, |leak| leak.blocks), sum(rest, |leak| leak.requested_bytes)];
         let cells = rest_cells(rest.len()).into_iter().chain(numbers);
-        table.add_row(cells.chain([sum(rest, |leak| leak.usable_bytes), "-".to_owned()]).chain(kinds.blank()).chain(times.blank()));
+        table.add_row(
+            cells
+                .chain([sum(rest, |leak| leak.usable_bytes), "-".to_owned()])
+                .chain(kinds.blank())
+                .chain(times.blank()),
+        );
     }
     table
 }

@@ -65,7 +65,13 @@ fn phases(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -
     format!("{}\nWhat was alive at each phase's peak\n{}", figures_table.text(width), at_peak.text(width))
 }
 
-fn layers_in_phases(analysis: &Analysis, kinds: KindColumn<'_>, times: &TimeColumns, most: usize, width: usize) -> String {
+fn layers_in_phases(
+    analysis: &Analysis,
+    kinds: KindColumn<'_>,
+    times: &TimeColumns,
+    most: usize,
+    width: usize,
+) -> String {
     // Beside times there is not always room for it.
     let end = if times.any() { "?at end of" } else { "at end of" };
     let heads = ["layer", "phase", ">peak", ">retained", end, ">transient", ">largest block"];
