@@ -4,6 +4,6 @@ mod table;
 mod names;
 
 pub use names::{
-    Interned, LayerKind, MAX_SCOPES, count, describe, describe_layer, layer_kinds, name, overflowed, parts, ranges,
-    scope, text,
+    Interned, LayerKind, MAX_NAMES, MAX_SCOPES, count, describe, describe_layer, layer_kinds, name, overflowed, parts,
+    ranges, scope, text,
 };

@@ -15,7 +15,7 @@ use super::table::Table;
 /// three values have another meaning in the shadow map (`tag/shadow.rs`): 0, `WIDE` and `BEYOND`.
 pub const MAX_SCOPES: usize = (1 << 15) - 3;
 /// The number of names; name numbers are below it.
-const MAX_NAMES: usize = 1 << 16;
+pub const MAX_NAMES: usize = 1 << 16;
 /// The number that stands for all names which found no room in the table.
 const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
 
