@@ -86,7 +86,7 @@ fn an_lstm_has_the_phases_of_its_operators() {
     same_bytes("lstm", &[("end of forward", 32 * 64 * 4), ("end of backward", 0), ("end of optimizer", 0)]);
 }
 
-/// Eight optimizers end eight steps, the last of them with the session. From the second step on each holds the same.
+/// Eight optimizers end eight steps, the last of them with the session.
 #[test]
 fn an_optimizer_ends_a_step() {
     for model in ["mlp", "lstm"] {
