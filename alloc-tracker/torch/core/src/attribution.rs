@@ -23,7 +23,7 @@
 //! An operator that runs in no phase of the program's is in a derived one, if its nature tells which (`derive.rs`).
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use alloc_tracker::hooks::{LabelError, Name};
 use alloc_tracker::{Category, DerivedPhase};
@@ -53,6 +53,8 @@ pub struct Attribution<H> {
     kinds: LayerKinds,
     /// Whether the program has named a backward pass.
     names_backward: AtomicBool,
+    /// The phase of the program's that was looked at last for that: phases change seldom, operators come all the time.
+    looked_at: AtomicU32,
     names: OnceLock<KnownNames>,
     /// How many calls of outermost operators have begun.
     calls: AtomicU64,
@@ -69,6 +71,7 @@ impl<H: Hooks> Attribution<H> {
             trained: Trained::new(),
             kinds: LayerKinds::new(),
             names_backward: AtomicBool::new(false),
+            looked_at: AtomicU32::new(0),
             names: OnceLock::new(),
             calls: AtomicU64::new(0),
         }
@@ -154,11 +157,7 @@ impl<H: Hooks> Attribution<H> {
         }
         let current = self.hooks.current().phase;
         if current != Name(0) {
-            let is_backward =
-                || work(&self.hooks, current) == BACKWARD && current != self.names().derived(DerivedPhase::Backward);
-            if !self.names_backward.load(Ordering::Relaxed) && is_backward() {
-                self.names_backward.store(true, Ordering::Relaxed);
-            }
+            self.look_at(current);
             return Name(0);
         }
         let derived = if operator.is_backward || stack.is_in_engine() {
@@ -168,12 +167,23 @@ impl<H: Hooks> Attribution<H> {
             }
             Some(DerivedPhase::Backward)
         } else {
-            derive::phase_of(&self.hooks, &self.trained, operator)
+            derive::phase_of(&self.hooks, self.names(), &self.trained, operator)
         };
         derived.map_or(Name(0), |phase| {
             self.hooks.runs_in(phase);
             self.names().derived(phase)
         })
+    }
+
+    /// An operator runs in this phase, which is the program's or a derived one around it.
+    fn look_at(&self, phase: Name) {
+        if self.looked_at.load(Ordering::Relaxed) == phase.0 {
+            return;
+        }
+        self.looked_at.store(phase.0, Ordering::Relaxed);
+        if work(&self.hooks, phase) == BACKWARD && phase != self.names().derived(DerivedPhase::Backward) {
+            self.names_backward.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The layer of an operator that enters a scope; `None`: the active one. `phase` is what [`phase`](Self::phase) said.
@@ -192,8 +202,11 @@ impl<H: Hooks> Attribution<H> {
             return None;
         }
         // An optimizer works on one parameter after the other, outside of all layers: its state is the parameter's layer's.
-        let phase = if current.phase == Name(0) { phase } else { current.phase };
-        let is_optimizer = work(&self.hooks, phase) == OPTIMIZER;
+        let is_optimizer = if current.phase == Name(0) {
+            phase == self.names().derived(DerivedPhase::Optimizer)
+        } else {
+            work(&self.hooks, current.phase) == OPTIMIZER
+        };
         self.parameters.of_inputs(&self.hooks, operator.inputs, operator.tensors, is_optimizer)
     }
 

@@ -14,7 +14,8 @@ pub(crate) const BACKWARD: &str = "backward";
 pub(crate) struct KnownNames {
     /// The phase of a backward pass on a thread to which the program's phase does not go.
     pub(crate) backward: Name,
-    derived: [Name; DerivedPhase::ALL.len()],
+    /// In the order of [`KnownNames::new`].
+    derived: [Name; 4],
     accumulate_grad: Name,
 }
 
@@ -22,21 +23,30 @@ impl KnownNames {
     pub(crate) fn new(hooks: &impl Hooks) -> KnownNames {
         KnownNames {
             backward: hooks.name(BACKWARD),
-            derived: DerivedPhase::ALL.map(|phase| hooks.name(phase.name())),
+            derived: [DerivedPhase::Forward, DerivedPhase::Backward, DerivedPhase::Optimizer, DerivedPhase::Infer]
+                .map(|phase| hooks.name(phase.name())),
             accumulate_grad: hooks.name("torch::autograd::AccumulateGrad"),
         }
     }
 
     /// The name of a derived phase.
     pub(crate) fn derived(&self, phase: DerivedPhase) -> Name {
-        let place = DerivedPhase::ALL.iter().position(|&known| known == phase);
-        place.map_or(Name(0), |place| self.derived[place])
+        let [forward, backward, optimizer, infer] = self.derived;
+        match phase {
+            DerivedPhase::Forward => forward,
+            DerivedPhase::Backward => backward,
+            DerivedPhase::Optimizer => optimizer,
+            DerivedPhase::Infer => infer,
+        }
     }
 
     /// What a storage is for that is allocated in the scope `current`.
     pub(crate) fn category(&self, hooks: &impl Hooks, current: Current) -> Category {
         if current.op == self.accumulate_grad {
             return Category::Gradient;
+        }
+        if current.phase == Name(0) {
+            return Category::Activation;
         }
         match work(hooks, current.phase) {
             "data" => Category::Input,

@@ -14,12 +14,13 @@
 //! from an optimizer is a program that looks at its parameters or gradients alone, their norm say; and storage that an
 //! optimizer makes of nothing (`aten::zeros`, not `aten::zeros_like`) is not known for its own.
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use alloc_tracker::DerivedPhase;
 use alloc_tracker::hooks::Name;
-use alloc_tracker::{DerivedPhase, work_of};
 use dashmap::DashMap;
 
-use crate::category::{BACKWARD, OPTIMIZER};
+use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
 use crate::event::{Gradient, Operator, Storage};
 use crate::hooks::Hooks;
 
@@ -55,33 +56,43 @@ const WITHOUT_GRADIENT: [&str; 24] = [
 
 /// The storages that were given a gradient, each with the phase in which it was allocated: a parameter that moved leaves its
 /// address to others, which as a rule are allocated in another phase.
-pub(crate) struct Trained(LazyLock<DashMap<Storage, Option<Name>>>);
+pub(crate) struct Trained {
+    phases: LazyLock<DashMap<Storage, Option<Name>>>,
+    /// Whether there is one: a program that trains nothing need not look.
+    is_any: AtomicBool,
+}
 
 impl Trained {
     pub(crate) const fn new() -> Trained {
-        Trained(LazyLock::new(DashMap::new))
+        Trained { phases: LazyLock::new(DashMap::new), is_any: AtomicBool::new(false) }
     }
 
     /// An `AccumulateGrad` node works for this parameter.
     pub(crate) fn insert(&self, hooks: &impl Hooks, parameter: Storage) {
         let phase = hooks.phase_of(parameter);
         if !self.has(parameter, phase) {
-            self.0.insert(parameter, phase);
+            self.phases.insert(parameter, phase);
+            self.is_any.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether a storage that was allocated in this phase was given a gradient.
     fn has(&self, storage: Storage, phase: Option<Name>) -> bool {
-        self.0.get(&storage).is_some_and(|known| *known == phase)
+        self.phases.get(&storage).is_some_and(|known| *known == phase)
     }
 }
 
 /// The phase of an operator that runs outside of the autograd engine; `None` when nothing tells it.
-pub(crate) fn phase_of(hooks: &impl Hooks, trained: &Trained, operator: &Operator<'_>) -> Option<DerivedPhase> {
+pub(crate) fn phase_of(
+    hooks: &impl Hooks,
+    names: &KnownNames,
+    trained: &Trained,
+    operator: &Operator<'_>,
+) -> Option<DerivedPhase> {
     match operator.gradient {
         Gradient::NotTold => None,
         Gradient::ToCome if !is_without_gradient(operator.name) => Some(DerivedPhase::Forward),
-        _ if is_optimizers(hooks, trained, operator.inputs) => Some(DerivedPhase::Optimizer),
+        _ if is_optimizers(hooks, names, trained, operator.inputs) => Some(DerivedPhase::Optimizer),
         Gradient::Off => Some(DerivedPhase::Infer),
         Gradient::ToCome | Gradient::None => None,
     }
@@ -92,14 +103,20 @@ fn is_without_gradient(operator: &[u8]) -> bool {
     name.ends_with(b"_like") || WITHOUT_GRADIENT.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
 }
 
-/// Whether all storages are an optimizer's to work on, and there is one.
-fn is_optimizers(hooks: &impl Hooks, trained: &Trained, inputs: &[Storage]) -> bool {
-    let is_its_own = |phase: Name| matches!(work_of(hooks.text(phase)), BACKWARD | OPTIMIZER);
+/// Whether all storages are an optimizer's to work on, and there is one. Before anything was trained there is none.
+fn is_optimizers(hooks: &impl Hooks, names: &KnownNames, trained: &Trained, inputs: &[Storage]) -> bool {
+    if !trained.is_any.load(Ordering::Relaxed) || inputs.is_empty() {
+        return false;
+    }
+    let of_forward = [DerivedPhase::Forward, DerivedPhase::Infer].map(|phase| names.derived(phase));
     let is = |storage: Storage| {
         let phase = hooks.phase_of(storage);
-        phase.is_some_and(is_its_own) || trained.has(storage, phase)
+        // What most operators take was made in one of these; no text needs to be looked at for that.
+        let is_its_own = phase.filter(|phase| *phase != Name(0) && !of_forward.contains(phase));
+        is_its_own.is_some_and(|phase| matches!(work(hooks, phase), BACKWARD | OPTIMIZER))
+            || trained.has(storage, phase)
     };
-    !inputs.is_empty() && inputs.iter().all(|&storage| is(storage))
+    inputs.iter().all(|&storage| is(storage))
 }
 
 #[cfg(test)]
