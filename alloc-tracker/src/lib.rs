@@ -96,7 +96,7 @@ mod session;
 mod startup;
 
 pub use alloc_replay::BlockSize;
-pub use alloc_timeline::{Category, Resolution};
+pub use alloc_timeline::{Category, DerivedPhase, Resolution, work_of};
 #[doc(hidden)]
 /// Where this process's control groups are: for programs that make groups of their own.
 pub mod control_group {
@@ -117,6 +117,6 @@ pub use door::{Over, Tracker};
 pub use probe::interposition::{interposition, untracked_objects};
 pub use recorder::{Approach, Expected, PeakAction};
 pub use scopes::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
-pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard};
+pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard, derived_steps};
 pub use settings::LeastRoom;
 pub use settings::times::Times;

@@ -10,6 +10,7 @@ use super::active;
 use super::error::SessionError;
 use super::fact::Fact;
 use super::handle::Session;
+use super::step_state;
 use crate::ledger::as_tracker;
 use crate::probe::interposition::interposition;
 use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Recorder, Thresholds};
@@ -188,6 +189,7 @@ impl SessionBuilder {
             Recorder::start(output, self.first_records(resolutions), self.interval, thresholds, times)
                 .map_err(SessionError::Thread)
         })?;
+        step_state::session_starts();
         Ok(Session::new())
     }
 

@@ -4,6 +4,7 @@ mod sparkline;
 mod terminal;
 mod wrapped;
 
+mod kind_column;
 mod table;
 
 mod sourced_table;
