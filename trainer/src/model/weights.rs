@@ -35,6 +35,19 @@ pub(super) struct BatchNorm {
 }
 
 impl Weights {
+    /// What is learned: all variables but running statistics.
+    pub(super) fn parameters(&self) -> Vec<&Tensor> {
+        match self {
+            Weights::None => Vec::new(),
+            Weights::Conv(weight, bias) => std::iter::once(weight).chain(bias).collect(),
+            Weights::BatchNorm(BatchNorm { weight, bias, .. })
+            | Weights::Linear(weight, bias)
+            | Weights::LayerNorm(weight, bias) => vec![weight, bias],
+            Weights::Table(table) => vec![table],
+            Weights::Recurrent(weights) => weights.iter().collect(),
+        }
+    }
+
     /// Makes the variables of `stage` under its name in the store behind `root`.
     pub(super) fn init(root: &nn::Path<'_>, stage: &Stage) -> Result<Weights> {
         let path = stage.name.split('.').fold(root.clone(), |path, part| path.sub(part));

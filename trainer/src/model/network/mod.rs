@@ -87,6 +87,32 @@ impl Network {
         self.store.freeze();
     }
 
+    /// Lets the parameters of some stages be as they are, as `choose` freezes them, and has the others learn.
+    ///
+    /// # Errors
+    /// When libtorch fails.
+    pub fn learn_only(&mut self, choose: impl FnOnce(&mut [Stage])) -> Result<()> {
+        let mut stages: Vec<Stage> = self.layers.iter().map(|(stage, _)| stage.clone()).collect();
+        choose(&mut stages);
+        for ((stage, weights), chosen) in self.layers.iter_mut().zip(stages) {
+            if stage.frozen != chosen.frozen {
+                for parameter in weights.parameters() {
+                    // In place; what it returns is another handle.
+                    let _handle = parameter.f_set_requires_grad(!chosen.frozen)?;
+                }
+                stage.frozen = chosen.frozen;
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameters of each layer that has some, with their layer's name. The first dimension of each is the layer's output
+    /// channels, but for recurrent layers and transposed convolutions.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, Vec<&Tensor>)> {
+        let layers = self.layers.iter().map(|(stage, weights)| (stage.name.as_str(), weights.parameters()));
+        layers.filter(|(_, parameters)| !parameters.is_empty())
+    }
+
     /// All variables, by the names that PyTorch gives them.
     pub fn store(&self) -> &nn::VarStore {
         &self.store

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use super::rule::Rule;
 use crate::model::shape::Shape;
-use crate::model::stage::Map;
+use crate::model::stage::{Map, Stage};
 
 /// One block of tensor memory.
 pub(in crate::model) struct Storage {
@@ -23,6 +23,28 @@ pub(super) struct Keeper {
     pub(super) rule: &'static Rule,
 }
 
+/// How far the backward pass comes into a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It does not reach it: neither the stage nor anything before it learns, so there is no node that could keep something.
+    Ends,
+    /// Through it, to something before it that learns; it learns nothing itself.
+    Through,
+    /// Its parameters learn.
+    Learns,
+}
+
+impl Reach {
+    /// That into `stage`; `passes` says whether the gradient of what it leaves is needed.
+    pub(super) fn into(stage: &Stage, passes: bool) -> Reach {
+        match (stage.learns(), passes) {
+            (true, _) => Reach::Learns,
+            (false, true) => Reach::Through,
+            (false, false) => Reach::Ends,
+        }
+    }
+}
+
 /// How a map lies that stages read.
 #[derive(Clone, Copy)]
 pub(super) struct Read {
@@ -38,6 +60,8 @@ pub(super) struct Read {
 pub(in crate::model) struct Storages {
     pub(in crate::model) storages: Vec<Storage>,
     maps: Vec<Read>,
+    /// How far the backward pass comes into the stage that runs.
+    reach: Reach,
 }
 
 impl Storage {
@@ -56,7 +80,7 @@ impl Storages {
     /// Nothing but the input, which is map 0.
     pub(super) fn with_input(bytes: u64, shape: Shape) -> Storages {
         let storages = vec![Storage { owner: None, bytes, made_by: 0, keepers: Vec::new() }];
-        Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }] }
+        Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }], reach: Reach::Learns }
     }
 
     /// The index of the storage of the map of this number; there is none behind the last map.
@@ -67,6 +91,16 @@ impl Storages {
     /// The stage that runs: each before it has left a map.
     fn stage(&self) -> usize {
         self.maps.len() - 1
+    }
+
+    /// The backward pass will come so far into the stage that runs next.
+    pub(super) fn reach(&mut self, reach: Reach) {
+        self.reach = reach;
+    }
+
+    /// Whether the stage that runs has a node in the graph.
+    pub(super) fn has_node(&self) -> bool {
+        self.reach != Reach::Ends
     }
 
     /// The next map lies like this.
@@ -86,12 +120,23 @@ impl Storages {
         self.storages.len() - 1
     }
 
-    /// Marks a storage as kept by the graph under a rule. It may be marked twice.
+    /// Marks a storage as kept by the graph under a rule, if the stage that runs has a node there. It may be marked twice.
     pub(super) fn keep(&mut self, storage: usize, rule: &'static Rule) {
+        if !self.has_node() {
+            return;
+        }
         let keeper = Keeper { stage: self.stage(), rule };
         let keepers = &mut self.storages[storage].keepers;
         if !keepers.contains(&keeper) {
             keepers.push(keeper);
+        }
+    }
+
+    /// The same of what only the gradient of the stage's parameters is computed from, where libtorch makes that difference: a
+    /// stage that learns nothing keeps nothing then.
+    pub(super) fn keep_to_learn(&mut self, storage: usize, rule: &'static Rule) {
+        if self.reach == Reach::Learns {
+            self.keep(storage, rule);
         }
     }
 
