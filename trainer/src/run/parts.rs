@@ -61,7 +61,7 @@ impl Parts {
             for parameter in parameters {
                 let filters = Tensor::f_from_slice(&frozen)?.f_to_device(parameter.device())?;
                 let values = no_grad(|| parameter.f_index_select(0, &filters))?;
-                parameter.grad().f_index_fill_(0, &filters, 0)?;
+                let _handle = parameter.grad().f_index_fill_(0, &filters, 0)?;
                 held.push(Held { parameter: parameter.shallow_clone(), filters, values });
             }
         }

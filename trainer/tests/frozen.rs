@@ -1,47 +1,62 @@
 //! Steps that change a part of a network only: what forward leaves for backward, the gradients and the optimizer's state, by
 //! layer, are what `trainer plan --train-only` says, to the byte.
+mod common;
+
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Category, Timeline};
+use common::trainer;
 use serde_json::Value;
-use tests::{Config, command, folder, requested_by_layer, run, tables};
+
+/// The repository's slice of Fashion-MNIST; tests run in the package's folder.
+const FIXTURE: &str = "../fixtures/fashion-mnist";
 
 type ByLayer = BTreeMap<String, u64>;
 
 /// What the plan says of one step of a run.
-fn planned(model: &str, side: u64, only: &str, step: usize) -> Value {
-    let (side, step) = (side.to_string(), step.to_string());
-    let arguments = ["plan", "--json", "--model", model, "--batch", "2", "--image-size", &side];
-    let ran = run(command("trainer").args(arguments).args(["--train-only", only, "--seed", "1", "--step", &step]));
+fn planned(model: &str, side: &str, only: &str, step: usize) -> Value {
+    let size = ["plan", "--json", "--model", model, "--batch", "2", "--image-size", side];
+    let ran = trainer(&[&size[..], &["--train-only", only, "--seed", "1", "--step", &step.to_string()]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     serde_json::from_str(&ran.stdout).expect("one JSON object")
 }
 
-fn trained(model: &'static str, side: u64, only: &str, steps: u64) -> Timeline {
-    let folder = folder();
+fn trained(model: &str, side: &str, only: &str, steps: usize) -> Timeline {
+    let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run.timeline.json");
-    let ran = run(Config::train(model, 2, side, steps).command(&out).args(["--train-only", only]));
+    let (steps, out) = (steps.to_string(), out.to_str().expect("UTF-8"));
+    let size = ["train", "--model", model, "--batch", "2", "--image-size", side, "--train-only", only];
+    let ran = trainer(
+        &[&size[..], &["--seed", "1", "--steps", &steps, "--threads", "1", "--data", FIXTURE, "--out", out]].concat(),
+    );
     assert_eq!(ran.code, Some(0), "{model} {only}: {}", ran.stderr);
-    alloc_timeline::load(&out).expect("a timeline")
+    alloc_timeline::load(out.as_ref()).expect("a timeline")
 }
 
 /// Requested bytes of a category at each mark of this name, by layer.
 fn found(timeline: &Timeline, mark: &str, category: Category) -> Vec<ByLayer> {
-    let tables = tables(timeline, mark).into_iter();
-    let by_layer = tables.map(|table| requested_by_layer(timeline, table, category));
-    by_layer.map(|layers| layers.into_iter().filter(|&(_, bytes)| bytes > 0).collect()).collect()
+    let marks = timeline.marks.iter().filter(|found| found.name == mark);
+    let by_layer = |mark: &alloc_timeline::Mark| {
+        let mut layers = ByLayer::new();
+        let rows = &mark.snapshot.as_ref().expect("a table").rows;
+        for row in rows.iter().filter(|row| row.category == category && row.requested_bytes > 0) {
+            *layers.entry(timeline.scopes[row.scope as usize].layer.clone()).or_default() += row.requested_bytes;
+        }
+        layers
+    };
+    marks.map(by_layer).collect()
 }
 
 /// Checks every step of a run against the plan of that step, and gives the saved bytes of each.
 #[track_caller]
-fn check(model: &'static str, side: u64, only: &str, steps: u64) -> Vec<u64> {
+fn check(model: &str, side: &str, only: &str, steps: usize) -> Vec<u64> {
     let timeline = trained(model, side, only, steps);
     assert_eq!(timeline.run["train_only"], only);
     let saved = found(&timeline, "end of forward", Category::Activation);
     let gradients = found(&timeline, "end of backward", Category::Gradient);
     let states = found(&timeline, "end of step", Category::OptimizerState);
-    assert_eq!((saved.len(), gradients.len(), states.len()), (steps as usize, steps as usize, steps as usize));
-    for step in 0..steps as usize {
+    assert_eq!((saved.len(), gradients.len(), states.len()), (steps, steps, steps));
+    for step in 0..steps {
         let place = format!("{model}, {only}, step {}", step + 1);
         let plan = planned(model, side, only, step + 1);
         let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
@@ -65,7 +80,7 @@ fn check(model: &'static str, side: u64, only: &str, steps: u64) -> Vec<u64> {
 fn the_last_layers_of_lenet5() {
     let mut before = 0;
     for count in 1..=5 {
-        let saved = check("lenet5", 32, &format!("last:{count}"), 2);
+        let saved = check("lenet5", "32", &format!("last:{count}"), 2);
         assert_eq!(saved[0], saved[1], "last:{count}");
         assert!(saved[0] > before, "last:{count}: the more learns, the more is saved");
         before = saved[0];
@@ -76,7 +91,7 @@ fn the_last_layers_of_lenet5() {
 #[test]
 fn the_last_layers_of_resnet18() {
     for only in ["last:1", "last:3", "last:12", "last:39"] {
-        check("resnet18", 64, only, 2);
+        check("resnet18", "64", only, 2);
     }
 }
 
@@ -84,14 +99,14 @@ fn the_last_layers_of_resnet18() {
 /// those that learn.
 #[test]
 fn drawn_layers() {
-    check("lenet5", 32, "layers:0.4", 6);
-    let saved = check("resnet18", 64, "layers:0.1", 3);
+    check("lenet5", "32", "layers:0.4", 6);
+    let saved = check("resnet18", "64", "layers:0.1", 3);
     assert!(saved.iter().any(|&bytes| bytes != saved[0]), "other layers, other bytes: {saved:?}");
 }
 
 /// A part of each layer's filters: all is saved, and the gradients are whole.
 #[test]
 fn filters_save_nothing() {
-    let filters = check("lenet5", 32, "filters:0.25", 2);
-    assert_eq!(filters, check("lenet5", 32, "last:5", 2));
+    let filters = check("lenet5", "32", "filters:0.25", 2);
+    assert_eq!(filters, check("lenet5", "32", "last:5", 2));
 }
