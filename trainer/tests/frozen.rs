@@ -30,7 +30,7 @@ fn trained(model: &str, side: &str, only: &str, steps: usize) -> Timeline {
         &[&size[..], &["--seed", "1", "--steps", &steps, "--threads", "1", "--data", FIXTURE, "--out", out]].concat(),
     );
     assert_eq!(ran.code, Some(0), "{model} {only}: {}", ran.stderr);
-    alloc_timeline::load(out.as_ref()).expect("a timeline")
+    alloc_timeline::load(out).expect("a timeline")
 }
 
 /// Requested bytes of a category at each mark of this name, by layer.
