@@ -1,7 +1,8 @@
 //! The fastest schedules in budgets of bytes, for stages that each have costs of their own: rotor's dynamic programme
 //! (Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, "Optimal checkpointing for heterogeneous chains: how to train deep
 //! neural networks with limited memory", arXiv 1911.13214, 2019) over *persistent* schedules: what is kept stays until the
-//! backward pass has used it.
+//! backward pass has used it. A stage that is saved keeps its map too, as in the paper: to let the map of a saved stage go
+//! and compute it again is not among these schedules.
 //!
 //! T(s, t, m) is the least time in which the stages s to t are run forward and backward, when what stage s reads is there,
 //! the gradient of what stage t leaves is there, and m more bytes may be used. The first stage keeps either all or what it
