@@ -8,29 +8,78 @@ use alloc_timeline::{Category, Timeline};
 use common::trainer;
 use serde_json::Value;
 
-/// The repository's slice of Fashion-MNIST; tests run in the package's folder.
-const FIXTURE: &str = "../fixtures/fashion-mnist";
+/// Tests run in the package's folder.
+const IMAGES: &str = "../fixtures/fashion-mnist";
+const TEXTS: &str = "../docs";
+
+/// A timeline keeps the tables of the latest four marks of a name.
+const STEPS: usize = 4;
 
 type ByLayer = BTreeMap<String, u64>;
 
-/// What the plan says of one step of a run.
-fn planned(model: &str, side: &str, only: &str, step: usize) -> Value {
-    let size = ["plan", "--json", "--model", model, "--batch", "2", "--image-size", side];
-    let ran = trainer(&[&size[..], &["--train-only", only, "--seed", "1", "--step", &step.to_string()]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    serde_json::from_str(&ran.stdout).expect("one JSON object")
+/// A network and the size of its input.
+struct Case {
+    model: &'static str,
+    size: [&'static str; 2],
+    data: &'static str,
 }
 
-fn trained(model: &str, side: &str, only: &str, steps: usize) -> Timeline {
-    let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("run.timeline.json");
-    let (steps, out) = (steps.to_string(), out.to_str().expect("UTF-8"));
-    let size = ["train", "--model", model, "--batch", "2", "--image-size", side, "--train-only", only];
-    let ran = trainer(
-        &[&size[..], &["--seed", "1", "--steps", &steps, "--threads", "1", "--data", FIXTURE, "--out", out]].concat(),
-    );
-    assert_eq!(ran.code, Some(0), "{model} {only}: {}", ran.stderr);
-    alloc_timeline::load(out).expect("a timeline")
+const LENET5: Case = Case { model: "lenet5", size: ["--image-size", "32"], data: IMAGES };
+const RESNET18: Case = Case { model: "resnet18", size: ["--image-size", "64"], data: IMAGES };
+const MOBILENET_V1: Case = Case { model: "mobilenet_v1", size: ["--image-size", "64"], data: IMAGES };
+const LSTM: Case = Case { model: "lstm", size: ["--length", "8"], data: TEXTS };
+const SEQ2SEQ: Case = Case { model: "seq2seq", size: ["--length", "8"], data: TEXTS };
+const BERT: Case = Case { model: "bert_tiny", size: ["--length", "8"], data: TEXTS };
+
+impl Case {
+    /// The flags that a run and its plan have in common.
+    fn flags<'a>(&self, only: &'a str, seed: &'a str) -> Vec<&'a str> {
+        let [flag, size] = self.size;
+        vec!["--model", self.model, "--batch", "2", flag, size, "--train-only", only, "--seed", seed]
+    }
+
+    /// What the plan says of one step of a run.
+    fn planned(&self, only: &str, seed: &str, step: usize) -> Value {
+        let ran = trainer(&[&["plan", "--json", "--step", &step.to_string()], &self.flags(only, seed)[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        serde_json::from_str(&ran.stdout).expect("one JSON object")
+    }
+
+    fn trained(&self, only: &str, seed: &str) -> Timeline {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("run.timeline.json");
+        let (steps, out) = (STEPS.to_string(), out.to_str().expect("UTF-8"));
+        let run = ["train", "--steps", &steps, "--threads", "1", "--data", self.data, "--out", out];
+        let ran = trainer(&[&run, &self.flags(only, seed)[..]].concat());
+        assert_eq!(ran.code, Some(0), "{} {only}: {}", self.model, ran.stderr);
+        alloc_timeline::load(out).expect("a timeline")
+    }
+
+    /// Checks every step of a run against the plan of that step, and gives the saved bytes of each.
+    #[track_caller]
+    fn check(&self, only: &str, seed: &str) -> Vec<u64> {
+        let timeline = self.trained(only, seed);
+        assert!(only == "all" || timeline.run["train_only"] == only);
+        let saved = found(&timeline, "end of forward", Category::Activation);
+        let gradients = found(&timeline, "end of backward", Category::Gradient);
+        let states = found(&timeline, "end of step", Category::OptimizerState);
+        for step in 0..STEPS {
+            let place = format!("{}, {only}, seed {seed}, step {}", self.model, step + 1);
+            let plan = self.planned(only, seed, step + 1);
+            let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
+            assert_eq!(saved[step], expected, "{place}");
+            assert_eq!(plan["part"]["saved"], saved[step].values().sum::<u64>(), "{place}");
+            let learning = plan["learning"].as_array().expect("layers");
+            let mut learning: Vec<&str> = learning.iter().filter_map(Value::as_str).collect();
+            learning.sort_unstable();
+            assert!(!learning.is_empty(), "{place}");
+            let with_gradient: Vec<&str> = gradients[step].keys().map(String::as_str).collect();
+            assert_eq!(with_gradient, learning, "{place}: what is frozen has no gradient");
+            assert_eq!(plan["part"]["gradients"], gradients[step].values().sum::<u64>(), "{place}");
+            assert_eq!(plan["part"]["optimizer_state"], states[step].values().sum::<u64>(), "{place}");
+        }
+        saved.iter().map(|layers| layers.values().sum()).collect()
+    }
 }
 
 /// Requested bytes of a category at each mark of this name, by layer.
@@ -44,35 +93,9 @@ fn found(timeline: &Timeline, mark: &str, category: Category) -> Vec<ByLayer> {
         }
         layers
     };
-    marks.map(by_layer).collect()
-}
-
-/// Checks every step of a run against the plan of that step, and gives the saved bytes of each.
-#[track_caller]
-fn check(model: &str, side: &str, only: &str, steps: usize) -> Vec<u64> {
-    let timeline = trained(model, side, only, steps);
-    assert_eq!(timeline.run["train_only"], only);
-    let saved = found(&timeline, "end of forward", Category::Activation);
-    let gradients = found(&timeline, "end of backward", Category::Gradient);
-    let states = found(&timeline, "end of step", Category::OptimizerState);
-    assert_eq!((saved.len(), gradients.len(), states.len()), (steps, steps, steps));
-    for step in 0..steps {
-        let place = format!("{model}, {only}, step {}", step + 1);
-        let plan = planned(model, side, only, step + 1);
-        let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
-        assert_eq!(saved[step], expected, "{place}");
-        assert_eq!(plan["part"]["saved"], saved[step].values().sum::<u64>(), "{place}");
-        let learning: Vec<&str> =
-            plan["learning"].as_array().expect("layers").iter().filter_map(Value::as_str).collect();
-        assert!(!learning.is_empty(), "{place}");
-        let with_gradient: Vec<&str> = gradients[step].keys().map(String::as_str).collect();
-        let mut sorted = learning.clone();
-        sorted.sort_unstable();
-        assert_eq!(with_gradient, sorted, "{place}: what is frozen has no gradient");
-        assert_eq!(plan["part"]["gradients"], gradients[step].values().sum::<u64>(), "{place}");
-        assert_eq!(plan["part"]["optimizer_state"], states[step].values().sum::<u64>(), "{place}");
-    }
-    saved.iter().map(|layers| layers.values().sum()).collect()
+    let found: Vec<ByLayer> = marks.map(by_layer).collect();
+    assert_eq!(found.len(), STEPS, "{mark}");
+    found
 }
 
 /// From the last layer alone to all of them: 850, 11,014, 59,134, 61,550 and 61,706 parameters.
@@ -80,8 +103,8 @@ fn check(model: &str, side: &str, only: &str, steps: usize) -> Vec<u64> {
 fn the_last_layers_of_lenet5() {
     let mut before = 0;
     for count in 1..=5 {
-        let saved = check("lenet5", "32", &format!("last:{count}"), 2);
-        assert_eq!(saved[0], saved[1], "last:{count}");
+        let saved = LENET5.check(&format!("last:{count}"), "1");
+        assert!(saved.iter().all(|&bytes| bytes == saved[0]), "last:{count}: {saved:?}");
         assert!(saved[0] > before, "last:{count}: the more learns, the more is saved");
         before = saved[0];
     }
@@ -91,22 +114,53 @@ fn the_last_layers_of_lenet5() {
 #[test]
 fn the_last_layers_of_resnet18() {
     for only in ["last:1", "last:3", "last:12", "last:39"] {
-        check("resnet18", "64", only, 2);
+        RESNET18.check(only, "1");
     }
 }
 
-/// Each step draws other layers, and the plan knows which: frozen convolutions and batch norms lie before, between and behind
-/// those that learn.
+/// The head alone; two layers of a depthwise pair; all but the first two layers.
+#[test]
+fn the_last_layers_of_mobilenet_v1() {
+    for only in ["last:1", "last:4", "last:5", "last:53"] {
+        MOBILENET_V1.check(only, "1");
+    }
+}
+
+/// Of LSTM each number of layers; of BERT the head, the value behind a frozen query and key, the query behind nothing, all but
+/// the table of words.
+#[test]
+fn the_last_layers_of_language_models() {
+    for only in ["last:1", "last:2", "last:3"] {
+        LSTM.check(only, "1");
+    }
+    for only in ["last:1", "last:2", "last:6", "last:8", "last:9", "last:10", "last:20"] {
+        BERT.check(only, "1");
+    }
+    for only in ["last:1", "last:2", "last:3", "last:4", "last:5", "last:6"] {
+        SEQ2SEQ.check(only, "1");
+    }
+}
+
+/// Each step draws other layers, and the plan knows which: frozen convolutions, norms, recurrent layers and products of maps lie
+/// before, between and behind those that learn.
 #[test]
 fn drawn_layers() {
-    check("lenet5", "32", "layers:0.4", 6);
-    let saved = check("resnet18", "64", "layers:0.1", 3);
-    assert!(saved.iter().any(|&bytes| bytes != saved[0]), "other layers, other bytes: {saved:?}");
+    for seed in ["1", "2", "3"] {
+        LENET5.check("layers:0.4", seed);
+        LSTM.check("layers:0.34", seed);
+        SEQ2SEQ.check("layers:0.2", seed);
+        BERT.check("layers:0.1", seed);
+    }
+    for case in [RESNET18, MOBILENET_V1] {
+        let saved = case.check("layers:0.1", "1");
+        assert!(saved.iter().any(|&bytes| bytes != saved[0]), "{}: other layers, other bytes: {saved:?}", case.model);
+    }
 }
 
 /// A part of each layer's filters: all is saved, and the gradients are whole.
 #[test]
 fn filters_save_nothing() {
-    let filters = check("lenet5", "32", "filters:0.25", 2);
-    assert_eq!(filters, check("lenet5", "32", "last:5", 2));
+    for case in [LENET5, RESNET18, MOBILENET_V1, LSTM, SEQ2SEQ, BERT] {
+        assert_eq!(case.check("filters:0.25", "1"), case.check("all", "1"), "{}", case.model);
+    }
 }

@@ -82,8 +82,10 @@ fn what_cannot_be() {
     refused(&run(&["--increment", "all"]), &["--days"]);
     let none = folder.path().join("none.safetensors");
     refused(&run(&["--weights", text(&none)]), &["there is no such file of weights", "--save-weights FILE"]);
-    let text_model = ["train", "--model", "lstm", "--train-only", "last:1", "--data", "../docs", "--track", "off"];
-    refused(&trainer(&text_model), &["--train-only last:1: only networks that tell classes of images apart"]);
+    let dcgan = ["train", "--model", "dcgan", "--train-only", "last:1", "--track", "off"];
+    refused(&trainer(&dcgan), &["--train-only last:1: only networks that tell classes apart"]);
+    let texts = ["train", "--model", "lstm", "--held-out", "8", "--data", "../docs", "--track", "off"];
+    refused(&trainer(&texts), &["images are dealt out, and lstm reads texts"]);
     let precision = ["--train-only", "last:1", "--precision", "bf16"];
     refused(&run(&precision), &["--train-only last:1", "leave --precision bf16 out"]);
 }

@@ -13,9 +13,8 @@ use crate::settings::{Settings, Variation};
 /// Checks that a step can change this part of `model` alone.
 pub fn part(model: ModelName, classes: u64, only: TrainOnly) -> Result<()> {
     ensure!(
-        only == TrainOnly::All || learns_from_images(model),
-        "--train-only {only}: only networks that tell classes of images apart are trained in part; leave it out, or give \
-         --model resnet18"
+        only == TrainOnly::All || model.objective() == Objective::Classes,
+        "--train-only {only}: only networks that tell classes apart are trained in part; leave it out, or give --model resnet18"
     );
     let layers = train_only::layers(&model.stages(classes));
     if let TrainOnly::Last(count) = only {
@@ -45,8 +44,13 @@ pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settin
     }
     let typed = first_typed(args);
     ensure!(
-        learns_from_images(settings.model),
-        "{typed}: only networks that tell classes of images apart learn like this; leave it out, or give --model resnet18"
+        settings.model.objective() == Objective::Classes,
+        "{typed}: only networks that tell classes apart learn like this; leave it out, or give --model resnet18"
+    );
+    ensure!(
+        !settings.model.reads_text() || variation.dealt.is_none(),
+        "--days, --held-out, --skip-images: images are dealt out, and {} reads texts; leave them out, or give --model resnet18",
+        settings.model
     );
     ensure!(
         settings.checkpoint.is_none(),
@@ -74,10 +78,6 @@ pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settin
         writable(path)?;
     }
     Ok(Settings { steps, variation, ..settings })
-}
-
-fn learns_from_images(model: ModelName) -> bool {
-    model.objective() == Objective::Classes && !model.reads_text()
 }
 
 /// A file of weights is there.
@@ -119,9 +119,14 @@ mod tests {
             "--train-only last:6: lenet5 has 5 layers with parameters; give last:5 or fewer"
         );
         assert_eq!(says(part(ModelName::Lstm, 128, TrainOnly::All)), "");
+        assert_eq!(says(part(ModelName::Lstm, 128, only("layers:0.5"))), "");
         assert!(
-            says(part(ModelName::Lstm, 128, only("layers:0.5"))).starts_with("--train-only layers:0.5: only networks")
+            says(part(ModelName::Lstm, 128, only("last:4")))
+                .ends_with("lstm has 3 layers with parameters; give last:3 or fewer")
         );
-        assert!(says(part(ModelName::Dcgan, 1, only("last:1"))).ends_with("or give --model resnet18"));
+        assert_eq!(
+            says(part(ModelName::Dcgan, 1, only("last:1"))),
+            "--train-only last:1: only networks that tell classes apart are trained in part; leave it out, or give --model resnet18"
+        );
     }
 }

@@ -31,17 +31,25 @@ pub struct Portions {
 }
 
 impl Dealt {
-    /// Deals out `images` images; the error says how many are needed.
+    /// Whether `images` images are enough.
+    ///
+    /// # Errors
+    /// When they are too few; it says how many are needed.
+    pub fn check(self, images: usize) -> Result<(), TooFew> {
+        let Dealt { held_out, skipped, days, a_day } = self;
+        let each_day = days.saturating_mul(a_day.unwrap_or(1));
+        let needed = held_out.saturating_add(skipped).saturating_add(each_day);
+        if needed > images { Err(TooFew { images, needed }) } else { Ok(()) }
+    }
+
+    /// Deals out `images` images.
     ///
     /// # Errors
     /// When there are too few.
     pub fn portions(self, images: usize, seed: u64) -> Result<Portions, TooFew> {
+        self.check(images)?;
         let Dealt { held_out, skipped, days, a_day } = self;
-        let before = held_out.saturating_add(skipped);
-        let needed = before.saturating_add(days.saturating_mul(a_day.unwrap_or(1)));
-        if needed > images {
-            return Err(TooFew { images, needed });
-        }
+        let before = held_out + skipped;
         let order: Vec<usize> = Order::new(images, seed).take(images).collect();
         let a_day = a_day.unwrap_or((images - before) / days.max(1));
         let days = order[before..].chunks(a_day.max(1)).take(days).map(<[usize]>::to_vec).collect();

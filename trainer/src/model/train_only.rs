@@ -24,7 +24,7 @@ pub enum TrainOnly {
     Last(usize),
     /// This share of the layers with parameters, others in each step.
     Layers(Share),
-    /// This share of each layer's output channels, others in each step.
+    /// This share of each layer's filters, others in each step.
     Filters(Share),
 }
 
@@ -87,15 +87,15 @@ impl TrainOnly {
         least.freeze(stages, 0, 1);
     }
 
-    /// The output channels that a step does not change, of each of the layers with so many; none where whole layers are chosen.
-    pub fn frozen_channels(self, channels: &[usize], seed: u64, step: u64) -> Option<Vec<Vec<usize>>> {
+    /// The filters that a step does not change, of each of the layers with so many; none where whole layers are chosen.
+    pub fn frozen_filters(self, filters: &[usize], seed: u64, step: u64) -> Option<Vec<Vec<usize>>> {
         let TrainOnly::Filters(share) = self else { return None };
         let mut random = Random::new(of_step(seed, step));
-        let of_layer = |&channels: &usize| {
-            let learns = drawn(&mut random, share.of(channels), channels);
-            (0..channels).filter(|channel| learns.binary_search(channel).is_err()).collect()
+        let of_layer = |&filters: &usize| {
+            let learns = drawn(&mut random, share.of(filters), filters);
+            (0..filters).filter(|filter| learns.binary_search(filter).is_err()).collect()
         };
-        Some(channels.iter().map(of_layer).collect())
+        Some(filters.iter().map(of_layer).collect())
     }
 }
 
@@ -203,10 +203,10 @@ mod tests {
     #[test]
     fn filters_of_each_layer() {
         let only: TrainOnly = "filters:0.25".parse().expect("typed well");
-        let frozen = only.frozen_channels(&[8, 120, 1], 1, 1).expect("filters");
+        let frozen = only.frozen_filters(&[8, 120, 1], 1, 1).expect("filters");
         assert_eq!(frozen.iter().map(Vec::len).collect::<Vec<_>>(), [6, 90, 0], "one learns at least");
         assert!(frozen[1].windows(2).all(|two| two[0] < two[1]));
-        assert_eq!(TrainOnly::Last(1).frozen_channels(&[8], 1, 1), None);
+        assert_eq!(TrainOnly::Last(1).frozen_filters(&[8], 1, 1), None);
     }
 
     #[test]

@@ -175,8 +175,14 @@ fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
         (data, channels) = (data.between_minus_one_and_one(), dcgan_model::CHANNELS);
     }
     let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed).with_channels(channels).on(device);
-    // What is dealt out may be any of them.
-    images.check(if settings.variation.dealt.is_some() { u64::MAX } else { settings.steps })?;
+    match settings.variation.dealt {
+        // What is dealt out may be any of them.
+        Some(dealt) => {
+            dealt.check(images.data().len())?;
+            images.check(u64::MAX)?;
+        }
+        None => images.check(settings.steps)?,
+    }
     Ok(Batches::Images(images))
 }
 

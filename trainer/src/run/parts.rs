@@ -7,7 +7,7 @@ use anyhow::Result;
 use tch::{Tensor, no_grad};
 
 use super::error::During;
-use crate::model::{Network, TrainOnly};
+use crate::model::{Network, Parameters, TrainOnly};
 use crate::optimizer::Updater;
 
 /// Which parts change, step by step.
@@ -21,7 +21,9 @@ pub(super) struct Parts {
 /// Some filters of one parameter, and what they are.
 struct Held {
     parameter: Tensor,
-    filters: Tensor,
+    /// Along this dimension they lie at these places.
+    dimension: i64,
+    places: Tensor,
     values: Tensor,
 }
 
@@ -44,25 +46,25 @@ impl Parts {
     pub(super) fn update(&self, network: &Network, updater: &mut Updater) -> Result<()> {
         let held = self.held(network).during("holding the filters that do not change")?;
         updater.update().during("the optimizer")?;
-        let give_back = |Held { mut parameter, filters, values }: Held| {
-            no_grad(|| parameter.f_index_copy_(0, &filters, &values)).map(drop)
+        let give_back = |Held { mut parameter, dimension, places, values }: Held| {
+            no_grad(|| parameter.f_index_copy_(dimension, &places, &values)).map(drop)
         };
         held.into_iter().try_for_each(give_back).during("giving filters back")
     }
 
     /// The filters that this step does not change, without a gradient from here on.
     fn held(&self, network: &Network) -> tch::Result<Vec<Held>> {
-        let layers: Vec<Vec<&Tensor>> = network.parameters().map(|(_, parameters)| parameters).collect();
-        let channels: Vec<usize> = layers.iter().map(|parameters| parameters[0].size()[0] as usize).collect();
-        let Some(frozen) = self.only.frozen_channels(&channels, self.seed, self.step) else { return Ok(Vec::new()) };
+        let layers: Vec<Parameters<'_>> = network.parameters().collect();
+        let filters: Vec<usize> = layers.iter().map(|layer| layer.filters).collect();
+        let Some(frozen) = self.only.frozen_filters(&filters, self.seed, self.step) else { return Ok(Vec::new()) };
         let mut held = Vec::new();
-        for (parameters, frozen) in layers.into_iter().zip(frozen) {
-            let frozen: Vec<i64> = frozen.into_iter().map(|channel| channel as i64).collect();
-            for parameter in parameters {
-                let filters = Tensor::f_from_slice(&frozen)?.f_to_device(parameter.device())?;
-                let values = no_grad(|| parameter.f_index_select(0, &filters))?;
-                let _handle = parameter.grad().f_index_fill_(0, &filters, 0)?;
-                held.push(Held { parameter: parameter.shallow_clone(), filters, values });
+        for (layer, frozen) in layers.iter().zip(frozen) {
+            for parameter in &layer.tensors {
+                let places =
+                    Tensor::f_from_slice(&layer.places(parameter, &frozen))?.f_to_device(parameter.device())?;
+                let values = no_grad(|| parameter.f_index_select(layer.dimension, &places))?;
+                let _handle = parameter.grad().f_index_fill_(layer.dimension, &places, 0)?;
+                held.push(Held { parameter: parameter.shallow_clone(), dimension: layer.dimension, places, values });
             }
         }
         Ok(held)
@@ -82,7 +84,10 @@ mod tests {
     fn changed(only: &str, steps: usize) -> Vec<Vec<(String, i64)>> {
         let _generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
         tch::manual_seed(1);
-        let mut network = Network::init(ModelName::LeNet5.stages(10), Device::Cpu).expect("initialises");
+        let stages = ModelName::LeNet5.stages(10);
+        let layers: Vec<String> =
+            stages.iter().filter(|stage| stage.learns()).map(|stage| stage.name.clone()).collect();
+        let mut network = Network::init(stages, Device::Cpu).expect("initialises");
         let mut updater =
             Updater::new(Optimizer::default(), network.store().trainable_variables()).expect("an optimizer");
         let mut parts = Parts::new(only.parse().expect("typed well"), 1);
@@ -91,9 +96,10 @@ mod tests {
         let mut step = || {
             parts.choose(&mut network).expect("freezes");
             let values = |network: &Network| -> Vec<(String, Tensor)> {
-                let all = network.parameters();
-                all.flat_map(|(layer, tensors)| tensors.into_iter().map(move |t| (layer.to_owned(), t.copy())))
-                    .collect()
+                let copied = |(layer, of): (&String, Parameters<'_>)| -> Vec<(String, Tensor)> {
+                    of.tensors.iter().map(|tensor| (layer.clone(), tensor.copy())).collect()
+                };
+                layers.iter().zip(network.parameters()).flat_map(copied).collect()
             };
             let before = values(&network);
             let logits = network.forward(&images, true).expect("runs");

@@ -5,6 +5,7 @@
 //! its own, unless a comparison asks for chained expressions; see [`Chained`].
 mod how;
 mod inputs;
+mod parameters;
 
 mod sequence;
 
@@ -18,6 +19,7 @@ use tch::{Device, Result, Tensor, nn};
 use self::how::How;
 pub use self::how::Statistics;
 use self::inputs::Inputs;
+pub use self::parameters::Parameters;
 use super::op::Op;
 use super::stage::{Stage, last_readers};
 use super::weights::Weights;
@@ -106,11 +108,10 @@ impl Network {
         Ok(())
     }
 
-    /// The parameters of each layer that has some, with their layer's name. The first dimension of each is the layer's output
-    /// channels, but for recurrent layers and transposed convolutions.
-    pub fn parameters(&self) -> impl Iterator<Item = (&str, Vec<&Tensor>)> {
-        let layers = self.layers.iter().map(|(stage, weights)| (stage.name.as_str(), weights.parameters()));
-        layers.filter(|(_, parameters)| !parameters.is_empty())
+    /// The parameters of each layer that has some, in the order of the network.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameters<'_>> {
+        let layers = self.layers.iter().filter(|(stage, _)| stage.op.parameters() > 0);
+        layers.map(|(_, weights)| Parameters::of(weights))
     }
 
     /// All variables, by the names that PyTorch gives them.

@@ -114,11 +114,11 @@ pub(super) fn left_by(storages: &mut Storages, op: Op, name: &str, read: Read, o
     let input = read.storage;
     let bytes = batch * out.bytes();
     match op {
+        // `addmm` and `mm` have a formula for each of their operands, and save for those that need a gradient.
         Op::Linear { .. } if read.places_first => {
-            storages.allocate_kept(name, batch * read.shape.bytes(), &LINEAR_COPY);
+            storages.allocate_kept_to_learn(name, batch * read.shape.bytes(), &LINEAR_COPY);
             storages.allocate(name, bytes)
         }
-        // `addmm` has a formula for each of its operands, and saves for those that need a gradient.
         Op::Linear { .. } => {
             storages.keep_to_learn(input, &LINEAR);
             storages.allocate(name, bytes)

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! What is kept depends on what learns: before the first stage that does there is no node, so nothing is kept; behind it the
-//! backward pass goes through each stage, frozen or not. libtorch's convolutions and batch norms keep as much when they are
-//! frozen; a linear layer keeps its input only to learn.
+//! backward pass goes through each stage, frozen or not. libtorch's convolutions, norms and LSTM keep as much when they are
+//! frozen; linear layers, embeddings and GRU keep their input only to learn. Of a product of two maps, one is kept for the
+//! gradient of the other.
 //!
 //! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
 //! labels are the input, not counted here.
@@ -88,7 +89,7 @@ pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Sto
             Op::Relu(_) | Op::Tanh | Op::Dropout { .. } => reads[0].places_first,
             _ => false,
         };
-        storages.add_map(Read { storage, shape, places_first });
+        storages.add_map(Read { storage, shape, needs_gradient: passes, places_first });
     }
     if !matches!(stages.last(), Some(Stage { op: Op::Loss(_), .. })) {
         storages.reach(Reach::Through);

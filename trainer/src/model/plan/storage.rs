@@ -52,6 +52,8 @@ pub(super) struct Read {
     pub(super) storage: usize,
     /// What one input of the batch is in it.
     pub(super) shape: Shape,
+    /// Whether the backward pass computes its gradient.
+    pub(super) needs_gradient: bool,
     /// Whether a sequence lies in memory with its places first, `[L, N, features]`.
     pub(super) places_first: bool,
 }
@@ -80,7 +82,11 @@ impl Storages {
     /// Nothing but the input, which is map 0.
     pub(super) fn with_input(bytes: u64, shape: Shape) -> Storages {
         let storages = vec![Storage { owner: None, bytes, made_by: 0, keepers: Vec::new() }];
-        Storages { storages, maps: vec![Read { storage: 0, shape, places_first: false }], reach: Reach::Learns }
+        Storages {
+            storages,
+            maps: vec![Read { storage: 0, shape, needs_gradient: false, places_first: false }],
+            reach: Reach::Learns,
+        }
     }
 
     /// The index of the storage of the map of this number; there is none behind the last map.
@@ -138,6 +144,12 @@ impl Storages {
         if self.reach == Reach::Learns {
             self.keep(storage, rule);
         }
+    }
+
+    /// Adds a storage that a stage keeps from the start which learns, and one that is frozen not at all.
+    pub(super) fn allocate_kept_to_learn(&mut self, owner: &str, bytes: u64, rule: &'static Rule) {
+        let storage = self.allocate(owner, bytes);
+        self.keep_to_learn(storage, rule);
     }
 
     /// Adds a storage that the graph keeps from the start, and returns its index.
