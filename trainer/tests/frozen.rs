@@ -63,9 +63,14 @@ impl Case {
         let saved = found(&timeline, "end of forward", Category::Activation);
         let gradients = found(&timeline, "end of backward", Category::Gradient);
         let states = found(&timeline, "end of step", Category::OptimizerState);
+        // Unless layers are drawn, each step is planned like the first.
+        let draws = only.starts_with("layers");
+        let mut plan = Value::Null;
         for step in 0..STEPS {
             let place = format!("{}, {only}, seed {seed}, step {}", self.model, step + 1);
-            let plan = self.planned(only, seed, step + 1);
+            if draws || step == 0 {
+                plan = self.planned(only, seed, step + 1);
+            }
             let expected: ByLayer = serde_json::from_value(plan["saved_for_backward"].clone()).expect("bytes by layer");
             assert_eq!(saved[step], expected, "{place}");
             assert_eq!(plan["part"]["saved"], saved[step].values().sum::<u64>(), "{place}");
@@ -126,17 +131,17 @@ fn the_last_layers_of_mobilenet_v1() {
     }
 }
 
-/// Of LSTM each number of layers; of BERT the head, the value behind a frozen query and key, the query behind nothing, all but
-/// the table of words.
+/// Of LSTM each number of layers; of BERT the head, what stands behind the last attention, its values, keys and queries one by one,
+/// and all but two of the tables; of the GRU decoder and encoder one by one.
 #[test]
 fn the_last_layers_of_language_models() {
     for only in ["last:1", "last:2", "last:3"] {
         LSTM.check(only, "1");
     }
-    for only in ["last:1", "last:2", "last:6", "last:8", "last:9", "last:10", "last:20"] {
+    for only in ["last:1", "last:6", "last:8", "last:9", "last:10", "last:20"] {
         BERT.check(only, "1");
     }
-    for only in ["last:1", "last:2", "last:3", "last:4", "last:5", "last:6"] {
+    for only in ["last:1", "last:3", "last:4", "last:5"] {
         SEQ2SEQ.check(only, "1");
     }
 }
@@ -145,7 +150,7 @@ fn the_last_layers_of_language_models() {
 /// before, between and behind those that learn.
 #[test]
 fn drawn_layers() {
-    for seed in ["1", "2", "3"] {
+    for seed in ["1", "2"] {
         LENET5.check("layers:0.4", seed);
         LSTM.check("layers:0.34", seed);
         SEQ2SEQ.check("layers:0.2", seed);

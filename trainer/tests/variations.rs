@@ -82,7 +82,7 @@ fn what_cannot_be() {
     refused(&run(&["--increment", "all"]), &["--days"]);
     let none = folder.path().join("none.safetensors");
     refused(&run(&["--weights", text(&none)]), &["there is no such file of weights", "--save-weights FILE"]);
-    let dcgan = ["train", "--model", "dcgan", "--train-only", "last:1", "--track", "off"];
+    let dcgan = ["train", "--model", "dcgan", "--train-only", "last:1", "--data", text(data.path()), "--track", "off"];
     refused(&trainer(&dcgan), &["--train-only last:1: only networks that tell classes apart"]);
     let texts = ["train", "--model", "lstm", "--held-out", "8", "--data", "../docs", "--track", "off"];
     refused(&trainer(&texts), &["images are dealt out, and lstm reads texts"]);

@@ -68,7 +68,8 @@ struct Layer {
 #[derive(Debug, Serialize)]
 struct Holder {
     layer: String,
-    learns: bool,
+    /// Whether it has parameters, which this step does not change.
+    frozen: bool,
     rule: String,
 }
 
@@ -127,7 +128,7 @@ pub fn variation(varied: &Varied, as_json: bool) -> Result<String> {
     let rows = layers.iter().map(|row| {
         let holder = row.held_by.as_ref().map_or_else(
             || "nobody: it goes".to_owned(),
-            |by| format!("{}{}: {}", by.layer, if by.learns { "" } else { " (frozen)" }, by.rule),
+            |by| format!("{}{}: {}", by.layer, if by.frozen { " (frozen)" } else { "" }, by.rule),
         );
         let learns = if row.learns { "yes" } else { "" };
         vec![row.layer.clone(), learns.to_owned(), row.saved_by_all.to_string(), row.saved.to_string(), holder]
@@ -159,11 +160,13 @@ fn by_layer_saved(varied: &Varied, whole: &[Stage], stages: &[Stage]) -> Result<
     let (all, part) = (saved_for_backward(whole, batch, input)?, saved_for_backward(stages, batch, input)?);
     let kept = kept_by_rule(stages, batch, input)?;
     let learns = |layer: &str| stages.iter().any(|stage| stage.name == layer && stage.learns());
+    let has_parameters = |layer: &str| whole.iter().any(|stage| stage.name == layer && stage.learns());
     let holder = |layer: &str| {
         let own = kept.iter().filter(|kept| kept.allocated_by.as_deref() == Some(layer));
         // The first of several that are as large.
         let most = own.rev().max_by_key(|kept| kept.counted_bytes())?;
-        Some(Holder { layer: most.layer.clone(), learns: learns(&most.layer), rule: most.rule.name() })
+        let frozen = has_parameters(&most.layer) && !learns(&most.layer);
+        Some(Holder { layer: most.layer.clone(), frozen, rule: most.rule.name() })
     };
     let mut rest: BTreeMap<String, u64> = all;
     let mut rows = Vec::new();
@@ -198,7 +201,7 @@ fn why(stages: &[Stage], [all, part]: [Needs; 2], held: u64, only: TrainOnly, dr
     let first = stages.iter().find(|stage| stage.learns()).map_or("", |stage| stage.name.as_str());
     let mut lines = vec![format!(
         "{first} is the first layer that learns. The layers before it save nothing: {} B of {} B go. From {first} on the \
-         backward pass goes through every layer, frozen or not, and needs {} B for it.",
+         backward pass goes through frozen layers as well, and needs {} B for it.",
         all.saved - part.saved,
         all.saved,
         part.saved
@@ -218,8 +221,8 @@ fn why(stages: &[Stage], [all, part]: [Needs; 2], held: u64, only: TrainOnly, dr
     }
     if let Some(Drawn { steps, least, mean, most }) = drawn {
         lines.push(format!(
-            "Each step draws other layers. The first {steps} steps save {least} B to {most} B, {mean} B in the mean: a run's \
-             peak is that of the step whose first layer comes earliest."
+            "Each step draws other layers. The first {steps} steps save {least} B to {most} B, {mean} B in the mean; a run needs \
+             room for the most."
         ));
     }
     lines.join("\n")
@@ -283,9 +286,17 @@ mod tests {
         assert!(row("conv1").ends_with("nobody: it goes"), "{text}");
         assert!(row("layer4.1.conv2").ends_with("layer4.1.bn2: batch norm: input"), "{text}");
         assert!(row("layer4.1.bn1").ends_with("layer4.1.conv2: convolution: input"), "{text}");
+        let second = variation(&varied(ModelName::ResNet18, "last:2"), false).expect("64 fits");
+        let row = |layer: &str| second.lines().find(|line| line.starts_with(&format!("{layer} "))).expect("a row");
+        assert!(
+            row("layer4.1.bn2").ends_with("layer4.1.relu: relu: result"),
+            "it has no parameters to freeze: {second}"
+        );
         assert!(text.contains("3 of 41 layers learn: layer4.1.conv2, layer4.1.bn2, fc"), "{text}");
         assert!(text.contains("\nlayer4.1.conv2 is the first layer that learns."), "{text}");
-        let drawn = variation(&varied(ModelName::ResNet18, "layers:0.5"), false).expect("64 fits");
+        let drawn = variation(&varied(ModelName::ResNet18, "layers:0.4"), false).expect("64 fits");
         assert!(drawn.contains("step 1 of seed 1") && drawn.contains("The first 100 steps save"), "{drawn}");
+        let conv1 = drawn.lines().find(|line| line.starts_with("conv1 ")).expect("a row");
+        assert!(conv1.ends_with("bn1 (frozen): batch norm: input"), "{drawn}");
     }
 }
