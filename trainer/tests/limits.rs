@@ -102,7 +102,10 @@ fn a_run_that_breaks_its_limit_leaves_a_culprit() {
     assert_eq!(rows[1]["by"], by);
     assert_eq!(rows[1]["counters"]["oom_kills"], 1);
     assert!(rows[1]["counters"]["limit_hits"].as_u64().is_some_and(|hits| hits > 0), "{}", rows[1]["counters"]);
-    assert!(rows[1]["counters"]["peak_bytes"].as_u64().is_some_and(|peak| peak <= needed * 85 / 100));
+    let peak = rows[1]["counters"]["peak_bytes"].as_u64().expect("a number");
+    // Charges that must not fail may go over the limit for a moment (the label `force` in Linux's mm/memcontrol.c).
+    let limit = needed * 85 / 100;
+    assert!(peak <= limit + limit / 100, "{peak} of {limit}: {}", rows[1]["counters"]);
     let end = &rows[1]["run"];
     assert_eq!(end["recovered"], true);
     let dimensions: Vec<&str> =
