@@ -109,10 +109,14 @@ fn every_line_is_right_over_jemalloc() {
         let free: i64 = LINES[2..6].iter().map(|name| grown(&timeline, name, marks)).sum();
         assert_near(free, expected, TRACKERS_PAGES / 2, "free memory of all kinds");
     }
-    // Nothing of the 160 MiB is resident, whatever else jemalloc mapped on that occasion.
+    // Nothing of the 160 MiB is resident. What jemalloc and the tracker write in their tables on that occasion is (4 to 18 pages
+    // in 100 runs): the lines and the resident set grow by it alike.
     let untouched = ["dirty", "untouched"];
     assert!(grown(&timeline, "claimed but never touched", untouched) <= -160 * MIB);
-    assert_near(LINES[..9].iter().map(|name| grown(&timeline, name, untouched)).sum(), 0, OTHER_PAGES, "untouched");
+    let [before, after] = untouched.map(|mark| book(&timeline, mark).rss_bytes as i64);
+    let lines: i64 = LINES.iter().map(|name| grown(&timeline, name, untouched)).sum();
+    assert_near(lines, after - before, TRACKERS_PAGES, "untouched");
+    assert!(after - before < MIB, "{before} {after}");
     for mark in &timeline.mark_books {
         let names: Vec<&str> = mark.book.lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, [&LINES[..], &["unexplained"]].concat(), "{}", mark.name);
@@ -160,21 +164,21 @@ fn a_dump_has_a_book() {
 fn the_high_water_mark_is_the_kernels() {
     let folder = folder();
     let out = folder.path().join("victim.timeline.json");
-    let largest = run_and_measure(Command::new(VICTIM).arg(&out).env_remove("ALLOC_TRACKER"));
-    let timeline = alloc_timeline::load(&out).expect("a timeline");
-    let lane = timeline.lanes.iter().find(|lane| lane.name == "rss").expect("the lane rss");
-    let peak = lane.peak_bytes.expect("VmHWM") as i64;
+    let high_water_mark = || {
+        let timeline = alloc_timeline::load(&out).expect("a timeline");
+        let lane = timeline.lanes.iter().find(|lane| lane.name == "rss").expect("the lane rss");
+        lane.peak_bytes.expect("VmHWM") as i64
+    };
     // SAFETY: sysconf only reads a number.
     let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-    let batches = 3 * cores * (2 * cores).max(64) * page();
-    assert!((largest - peak).abs() <= batches + OTHER_PAGES * page(), "VmHWM {peak}, ru_maxrss {largest}, {batches}");
+    let batches = 3 * cores * (2 * cores).max(64);
+    let largest = run_and_measure(Command::new(VICTIM).arg(&out).env_remove("ALLOC_TRACKER"));
+    assert_near(high_water_mark(), largest, batches + OTHER_PAGES, "VmHWM, ru_maxrss");
     let time = Command::new("time").args(["-f", "%M", VICTIM, text(&out)]).env_remove("ALLOC_TRACKER").output();
     let Ok(time) = time else { return println!("SKIPPED: GNU time is not installed") };
     let ran = Ran::from(time);
     let printed: i64 = ran.stderr.trim().parse().unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
-    // Of another run of the same program.
-    let off = printed * 1024 - largest;
-    assert!(off.abs() <= batches + largest / 100, "GNU time {printed} KiB, ru_maxrss {largest}");
+    assert_near(high_water_mark(), printed * 1024, batches + OTHER_PAGES, "VmHWM, GNU time");
 }
 
 /// Runs a program; returns the largest resident set that the kernel tells its parent, in bytes.

@@ -7,10 +7,7 @@ use std::path::Path;
 use alloc_tracker::unaided::{forget_ended, is_recorded};
 
 use crate::begin;
-use crate::next::{EXECV, EXECVE, EXECVP, EXECVPE, FEXECVE};
-
-/// Arguments or environment, as C has them.
-pub type Words = *const *const c_char;
+use crate::next::{EXECV, EXECVE, EXECVP, EXECVPE, FEXECVE, Words};
 
 /// Runs `exec` after the recording has ended, if `will_run` says that there is something to execute.
 fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
@@ -74,19 +71,8 @@ fn executable_file(path: &Path) -> bool {
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execve(path: *const c_char, arguments: Words, environment: Words) -> c_int {
-    type Execve = unsafe extern "C" fn(*const c_char, Words, Words) -> c_int;
-    // SAFETY: the path and the words are what the caller hands to exec; the address is that of the C library's function of
-    // this name, which has this type.
-    unsafe {
-        replacing(
-            || is_executable(path),
-            || {
-                EXECVE
-                    .address()
-                    .map(|next| std::mem::transmute::<*mut libc::c_void, Execve>(next)(path, arguments, environment))
-            },
-        )
-    }
+    // SAFETY: the path and the words are what the caller hands to exec.
+    unsafe { replacing(|| is_executable(path), || Some(EXECVE.get()?(path, arguments, environment))) }
 }
 
 /// `execv(3)`.
@@ -95,14 +81,8 @@ pub unsafe extern "C" fn execve(path: *const c_char, arguments: Words, environme
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execv(path: *const c_char, arguments: Words) -> c_int {
-    type Execv = unsafe extern "C" fn(*const c_char, Words) -> c_int;
     // SAFETY: as in `execve`.
-    unsafe {
-        replacing(
-            || is_executable(path),
-            || EXECV.address().map(|next| std::mem::transmute::<*mut libc::c_void, Execv>(next)(path, arguments)),
-        )
-    }
+    unsafe { replacing(|| is_executable(path), || Some(EXECV.get()?(path, arguments))) }
 }
 
 /// `execvp(3)`.
@@ -111,14 +91,8 @@ pub unsafe extern "C" fn execv(path: *const c_char, arguments: Words) -> c_int {
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int {
-    type Execvp = unsafe extern "C" fn(*const c_char, Words) -> c_int;
     // SAFETY: as in `execve`.
-    unsafe {
-        replacing(
-            || is_executable_in_path(file),
-            || EXECVP.address().map(|next| std::mem::transmute::<*mut libc::c_void, Execvp>(next)(file, arguments)),
-        )
-    }
+    unsafe { replacing(|| is_executable_in_path(file), || Some(EXECVP.get()?(file, arguments))) }
 }
 
 /// `execvpe(3)`.
@@ -127,18 +101,8 @@ pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int 
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environment: Words) -> c_int {
-    type Execvpe = unsafe extern "C" fn(*const c_char, Words, Words) -> c_int;
     // SAFETY: as in `execve`.
-    unsafe {
-        replacing(
-            || is_executable_in_path(file),
-            || {
-                EXECVPE
-                    .address()
-                    .map(|next| std::mem::transmute::<*mut libc::c_void, Execvpe>(next)(file, arguments, environment))
-            },
-        )
-    }
+    unsafe { replacing(|| is_executable_in_path(file), || Some(EXECVPE.get()?(file, arguments, environment))) }
 }
 
 /// `fexecve(3)`.
@@ -147,16 +111,8 @@ pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environm
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fexecve(file: c_int, arguments: Words, environment: Words) -> c_int {
-    type Fexecve = unsafe extern "C" fn(c_int, Words, Words) -> c_int;
     // SAFETY: as in `execve`.
     unsafe {
-        replacing(
-            || libc::fcntl(file, libc::F_GETFD) >= 0,
-            || {
-                FEXECVE
-                    .address()
-                    .map(|next| std::mem::transmute::<*mut libc::c_void, Fexecve>(next)(file, arguments, environment))
-            },
-        )
+        replacing(|| libc::fcntl(file, libc::F_GETFD) >= 0, || Some(FEXECVE.get()?(file, arguments, environment)))
     }
 }

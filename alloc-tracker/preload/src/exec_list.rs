@@ -7,7 +7,8 @@ use std::arch::naked_asm;
 use std::ffi::{c_char, c_int};
 use std::ptr;
 
-use crate::exec::{Words, execv, execve, execvp};
+use crate::exec::{execv, execve, execvp};
+use crate::next::Words;
 
 type Word = *const c_char;
 

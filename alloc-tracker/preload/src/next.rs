@@ -1,42 +1,56 @@
 //! The C library's own exec functions, which come after this library's. They are looked up before `main`, because a child that
 //! shares its parent's memory (vfork) may call them and nothing else.
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The function of this name that comes after ours.
-pub struct Next(&'static CStr, AtomicPtr<libc::c_void>);
+/// Arguments or environment, as C has them.
+pub type Words = *const *const c_char;
 
-impl Next {
-    const fn new(name: &'static CStr) -> Next {
-        Next(name, AtomicPtr::new(std::ptr::null_mut()))
+type WithWords<File> = unsafe extern "C" fn(File, Words) -> c_int;
+type WithBoth<File> = unsafe extern "C" fn(File, Words, Words) -> c_int;
+
+/// The C library's function of this name, which has the type `F`.
+pub struct Next<F>(&'static CStr, AtomicPtr<c_void>, PhantomData<F>);
+
+impl<F: Copy> Next<F> {
+    /// # Safety
+    /// `F` is the type of a function pointer, and the C library's function of this name has it.
+    const unsafe fn new(name: &'static CStr) -> Next<F> {
+        assert!(size_of::<F>() == size_of::<*mut c_void>());
+        Next(name, AtomicPtr::new(std::ptr::null_mut()), PhantomData)
     }
 
-    /// Its address; `None` where the C library has no such function.
-    pub fn address(&self) -> Option<*mut libc::c_void> {
+    /// The function; `None` where the C library has none of this name.
+    pub fn get(&self) -> Option<F> {
         let mut found = self.1.load(Ordering::Acquire);
         if found.is_null() {
             // SAFETY: the name is a C string; RTLD_NEXT asks for the definition after this library's.
             found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.0.as_ptr()) };
             self.1.store(found, Ordering::Release);
         }
-        (!found.is_null()).then_some(found)
+        // SAFETY: the address of a function of the type that `new` was promised, which is as large as a pointer.
+        (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
     }
 }
 
 /// `execve`.
-pub static EXECVE: Next = Next::new(c"execve");
+// SAFETY: this is the type that unistd.h gives the function.
+pub static EXECVE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execve") };
 /// `execv`.
-pub static EXECV: Next = Next::new(c"execv");
+// SAFETY: as above.
+pub static EXECV: Next<WithWords<*const c_char>> = unsafe { Next::new(c"execv") };
 /// `execvp`.
-pub static EXECVP: Next = Next::new(c"execvp");
+// SAFETY: as above.
+pub static EXECVP: Next<WithWords<*const c_char>> = unsafe { Next::new(c"execvp") };
 /// `execvpe`.
-pub static EXECVPE: Next = Next::new(c"execvpe");
+// SAFETY: as above.
+pub static EXECVPE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execvpe") };
 /// `fexecve`.
-pub static FEXECVE: Next = Next::new(c"fexecve");
+// SAFETY: as above.
+pub static FEXECVE: Next<WithBoth<c_int>> = unsafe { Next::new(c"fexecve") };
 
 /// Looks all of them up.
 pub fn look_up() {
-    for next in [&EXECVE, &EXECV, &EXECVP, &EXECVPE, &FEXECVE] {
-        let _ = next.address();
-    }
+    let _ = (EXECVE.get(), EXECV.get(), EXECVP.get(), EXECVPE.get(), FEXECVE.get());
 }

@@ -24,14 +24,6 @@ pub fn read() -> Readings {
     known.map(|(name, bytes)| (name.into(), bytes.ok().map(|bytes| bytes as u64))).into()
 }
 
-/// A number of all arenas together.
-macro_rules! of_all_arenas {
-    ($name:literal) => {
-        // 4096 is MALLCTL_ARENAS_ALL.
-        concat!("stats.arenas.4096.", $name, "\0").as_bytes()
-    };
-}
-
 /// What is neither a block in use nor a table of the allocator's, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Free {
@@ -47,14 +39,13 @@ const ALL: u32 = 4096;
 impl Free {
     /// Of one arena, or of [`ALL`].
     fn of(arena: u32) -> tikv_jemalloc_ctl::Result<Free> {
-        let size = |name: &str| size(format!("stats.arenas.{arena}.{name}\0").as_bytes());
-        let page = self::size(b"arenas.page\0")?;
-        let allocated = size("small.allocated")? + size("large.allocated")?;
+        let pages = |name| Ok(size(b"arenas.page\0")? * of_arena(arena, name)?);
+        let allocated = of_arena(arena, "small.allocated")? + of_arena(arena, "large.allocated")?;
         Ok(Free {
-            cached: size("tcache_bytes")?,
-            slack: (page * size("pactive")?).saturating_sub(allocated),
-            dirty: page * size("pdirty")?,
-            muzzy: page * size("pmuzzy")?,
+            cached: of_arena(arena, "tcache_bytes")?,
+            slack: pages("pactive")?.saturating_sub(allocated),
+            dirty: pages("pdirty")?,
+            muzzy: pages("pmuzzy")?,
         })
     }
 
@@ -75,12 +66,12 @@ fn read_claims() -> tikv_jemalloc_ctl::Result<Claims> {
     epoch::advance()?;
     let all = Free::of(ALL)?;
     let trackers = jemalloc::trackers_arena().map_or(Ok(Free::default()), Free::of)?;
-    let (base, internal) = (size(of_all_arenas!("base"))?, size(of_all_arenas!("internal"))?);
+    let (base, internal) = (of_arena(ALL, "base")?, of_arena(ALL, "internal")?);
     let claim = |name, bytes, source| Claim { name, bytes, source };
     let programs = |name, of: fn(Free) -> u64, source| claim(name, of(all).saturating_sub(of(trackers)), source);
     Ok(Claims {
         // What is `internal` lies in active pages.
-        claimed: stats::active::read()? as u64 + all.dirty + all.muzzy + base,
+        claimed: extents()? + base,
         source: "less jemalloc's active, dirty, muzzy and base",
         lines: vec![
             programs(CACHED, |free| free.cached, "jemalloc: tcache_bytes of the program's arenas"),
@@ -95,12 +86,18 @@ fn read_claims() -> tikv_jemalloc_ctl::Result<Claims> {
 
 /// The sum of what jemalloc claimed when its statistics were last updated.
 pub fn claimed_as_read() -> Option<u64> {
-    let pages = size(of_all_arenas!("pdirty")).ok()? + size(of_all_arenas!("pmuzzy")).ok()?;
-    Some(
-        stats::active::read().ok()? as u64
-            + size(b"arenas.page\0").ok()? * pages
-            + size(of_all_arenas!("base")).ok()?,
-    )
+    Some(extents().ok()? + of_arena(ALL, "base").ok()?)
+}
+
+/// Pages in use, dirty and muzzy, in bytes: all that jemalloc has claimed but its tables.
+fn extents() -> tikv_jemalloc_ctl::Result<u64> {
+    let free = of_arena(ALL, "pdirty")? + of_arena(ALL, "pmuzzy")?;
+    Ok(stats::active::read()? as u64 + size(b"arenas.page\0")? * free)
+}
+
+/// A statistic of one arena, or of [`ALL`].
+fn of_arena(arena: u32, name: &str) -> tikv_jemalloc_ctl::Result<u64> {
+    size(format!("stats.arenas.{arena}.{name}\0").as_bytes())
 }
 
 /// One of jemalloc's numbers of type size_t.
@@ -126,12 +123,9 @@ pub fn has_form_of_base(range: &Range) -> bool {
 
 /// Blocks of tables are whole huge pages, and there are no more of them than `mapped` has beside the extents.
 fn is_base(range: &Range) -> bool {
-    let read = || -> Option<usize> {
-        epoch::advance().ok()?;
-        let size = |name: &[u8]| size(name).ok();
-        let free = size(of_all_arenas!("pdirty"))? + size(of_all_arenas!("pmuzzy"))?;
-        let extents = stats::active::read().ok()? as u64 + size(b"arenas.page\0")? * free;
-        Some((stats::mapped::read().ok()? as u64).saturating_sub(extents) as usize)
+    let read = || -> tikv_jemalloc_ctl::Result<usize> {
+        epoch::advance()?;
+        Ok(stats::mapped::read()?.saturating_sub(extents()? as usize))
     };
     has_form_of_base(range) && range.len() <= read().unwrap_or_default()
 }

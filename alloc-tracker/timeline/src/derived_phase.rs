@@ -60,7 +60,10 @@ impl DerivedPhase {
 /// ```
 pub fn work_of(phase: &str) -> &str {
     let work = phase.rsplit_once('/').map_or(phase, |(_, work)| work);
-    if DerivedPhase::named(work).is_some() { work.trim_end_matches(MARK) } else { work }
+    match work.strip_suffix(MARK) {
+        Some(derived) if DerivedPhase::named(work).is_some() => derived,
+        _ => work,
+    }
 }
 
 #[cfg(test)]

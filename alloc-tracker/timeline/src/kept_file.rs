@@ -94,7 +94,7 @@ impl KeptFile {
     /// the low number before it became a high one.
     fn create_as(path: &Path, options: &OpenOptions) -> io::Result<Self> {
         let kept = Self::open_as(path, options)?;
-        if kept.identity != identity(&fs::metadata(path)?) || !kept.is_own() {
+        if kept.identity != identity(&fs::metadata(path)?) || kept.own().is_none() {
             return Err(io::Error::other("the program closed it at once"));
         }
         Ok(kept)
@@ -124,12 +124,7 @@ impl KeptFile {
 
     /// The open file; `None` once the program has closed it.
     pub fn own(&self) -> Option<&File> {
-        self.file.as_ref().filter(|_| self.is_own())
-    }
-
-    /// Whether the descriptor is still that of the file that was opened.
-    fn is_own(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| leads_to(file, self.identity))
+        self.file.as_ref().filter(|file| leads_to(file, self.identity))
     }
 
     /// Opens the file again at its end, after the program has closed it.
@@ -137,7 +132,7 @@ impl KeptFile {
         let lost = |why: String| io::Error::other(format!("the program has closed it, and {why}"));
         let again = Self::open_as(&self.path, OpenOptions::new().append(true));
         let mut again = again.map_err(|error| lost(format!("it cannot be opened again: {error}")))?;
-        if again.identity != self.identity || !again.is_own() {
+        if again.identity != self.identity || again.own().is_none() {
             return Err(lost("another file has its name now".to_owned()));
         }
         let others = std::mem::replace(&mut self.file, again.file.take());
@@ -159,7 +154,7 @@ impl Read for KeptFile {
 /// Writes at the end. A file that the program has closed is opened again by its path, if that still leads to it.
 impl Write for KeptFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_own() {
+        if self.own().is_none() {
             self.open_again()?;
         }
         self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))

@@ -4,7 +4,7 @@
 //!  running 2 tests                     a program announces itself
 //!  test ring::wraps ... ok
 //!  successes:                          what passing tests printed: not repeated, but for SKIPPED lines
-//!  failures:                           what failing tests printed: repeated
+//!  failures:                           what failing tests printed: repeated, and once more at the end of all
 //!  test result: ok. 2 passed; ...      a program sums up; one that dies never gets here
 //! ```
 
@@ -27,15 +27,29 @@ pub struct Tally {
     ignored: u64,
     failures: Vec<String>,
     skipped: BTreeSet<String>,
+    /// What failing tests printed, by line.
+    reasons: Vec<String>,
     /// The program that is running: the tests that it announced, and those that have passed.
     running: Option<(u64, u64)>,
-    inside_successes: bool,
+    inside: Part,
+}
+
+/// The part of a program's output in which a line stands.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A line for each test.
+    #[default]
+    Tests,
+    /// What passing tests printed.
+    Successes,
+    /// What failing tests printed, and their names after that.
+    Failures,
 }
 
 /// What was counted, as it is told to the user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Skipped and failed tests, each on a line.
+    /// Skipped tests, each on a line; what failing tests printed; failed tests, each on a line.
     pub details: Vec<String>,
     /// `N passed, M failed`, and `, K skipped` when there are any.
     pub line: String,
@@ -56,17 +70,21 @@ impl Tally {
             self.end_program();
             self.running = Some((announced, 0));
         } else if line == "successes:" {
-            self.inside_successes = true;
+            self.inside = Part::Successes;
         } else if line == "failures:" {
-            self.inside_successes = false;
-        } else if !self.inside_successes {
-            self.take_test(line);
+            self.inside = Part::Failures;
+        } else {
+            match self.inside {
+                Part::Tests => self.take_test(line),
+                Part::Failures => self.reasons.push(line.to_owned()),
+                Part::Successes => {}
+            }
         }
-        if self.inside_successes { Echo::Hide } else { Echo::Show }
+        if self.inside == Part::Successes { Echo::Hide } else { Echo::Show }
     }
 
     fn take_result(&mut self, counts: &str) {
-        self.inside_successes = false;
+        self.inside = Part::Tests;
         self.running = None;
         self.passed += count(counts, "passed");
         self.failed += count(counts, "failed");
@@ -86,7 +104,7 @@ impl Tally {
 
     /// A program that announced tests and never summed up has died. Its tests that have not passed count as failed.
     fn end_program(&mut self) {
-        self.inside_successes = false;
+        self.inside = Part::Tests;
         if let Some((announced, passed)) = self.running.take() {
             let lost = announced.saturating_sub(passed).max(1);
             self.passed += passed;
@@ -103,7 +121,7 @@ impl Tally {
             self.failures.push("cargo test failed without a failed test: see its message above".to_owned());
         }
         let failures = self.failures.iter().map(|name| format!("FAILED: {name}"));
-        let details = self.skipped.iter().cloned().chain(failures).collect();
+        let details = self.skipped.iter().chain(&self.reasons).cloned().chain(failures).collect();
         let mut line = format!("{} passed, {} failed", self.passed, self.failed);
         if self.ignored > 0 {
             line.push_str(&format!(", {} skipped", self.ignored));
@@ -184,9 +202,10 @@ mod tests {
             ("failures:", Echo::Show),
             ("why it failed", Echo::Show),
             ("test result: FAILED. 1 passed; 1 failed; 0 ignored", Echo::Show),
+            ("a line of no test", Echo::Show),
         ] {
             assert_eq!(tally.read_line(line), echo, "{line}");
         }
-        assert_eq!(tally.verdict(false).details, ["SKIPPED: cgroup: not writable"]);
+        assert_eq!(tally.verdict(false).details, ["SKIPPED: cgroup: not writable", "why it failed"]);
     }
 }

@@ -23,8 +23,7 @@ use dashmap::DashMap;
 use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
 use crate::event::{Gradient, Operator, Storage};
 use crate::hooks::Hooks;
-
-const NAMESPACE: &[u8] = b"aten::";
+use crate::operator_name::{is_in, of_libtorch};
 
 /// Operators whose results never need a gradient, without their namespace, sorted. So do those that end in `_like`.
 const WITHOUT_GRADIENT: [&str; 24] = [
@@ -99,8 +98,7 @@ pub(crate) fn phase_of(
 }
 
 fn is_without_gradient(operator: &[u8]) -> bool {
-    let Some(name) = operator.strip_prefix(NAMESPACE) else { return false };
-    name.ends_with(b"_like") || WITHOUT_GRADIENT.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
+    of_libtorch(operator).is_some_and(|name| name.ends_with(b"_like") || is_in(&WITHOUT_GRADIENT, name))
 }
 
 /// Whether all storages are an optimizer's to work on, and there is one. Before anything was trained there is none.

@@ -10,8 +10,7 @@ use alloc_tracker::hooks::Name;
 use dashmap::DashMap;
 
 use crate::event::{Operator, Storage};
-
-const NAMESPACE: &[u8] = b"aten::";
+use crate::operator_name::{of_libtorch, place_in};
 
 /// What the words of an operator are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +69,7 @@ pub struct Answer<'a> {
 }
 
 fn kind_of(operator: &[u8]) -> Option<&'static Kind> {
-    let name = operator.strip_prefix(NAMESPACE)?;
-    let place = KINDS.binary_search_by(|kind| kind.0.as_bytes().cmp(name)).ok()?;
-    KINDS.get(place)
+    KINDS.get(place_in(&KINDS, of_libtorch(operator)?, |kind| kind.0)?)
 }
 
 /// What is known of each layer.

@@ -50,6 +50,7 @@
 
 // From the ground up: a module uses those above it in this list.
 mod event;
+mod operator_name;
 mod sequence;
 
 mod hooks;

@@ -6,8 +6,7 @@
 //! copies, it calls `copy_` for that, which tells of its own reads. What is not known here is a read: rather a read too
 //! many, so that no storage is called unread that is not.
 use crate::event::Storage;
-
-const NAMESPACE: &[u8] = b"aten::";
+use crate::operator_name::{is_in, of_libtorch};
 
 /// Operators that read no element of any input, without their namespace, sorted.
 const VIEWS: [&str; 64] = [
@@ -82,11 +81,10 @@ const WRITERS: [&str; 8] = ["bernoulli_", "copy_", "exponential_", "fill_", "nor
 
 /// Those of `inputs`, all that the operator takes, of which it reads elements.
 pub(crate) fn read_by<'a>(operator: &[u8], inputs: &'a [Storage]) -> &'a [Storage] {
-    let Some(name) = operator.strip_prefix(NAMESPACE) else { return inputs };
-    let is_in = |names: &[&str]| names.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
-    if is_in(&WRITERS) {
+    let Some(name) = of_libtorch(operator) else { return inputs };
+    if is_in(&WRITERS, name) {
         inputs.get(1..).unwrap_or_default()
-    } else if is_in(&VIEWS) || name.ends_with(b"_like") || name.starts_with(b"new_") {
+    } else if is_in(&VIEWS, name) || name.ends_with(b"_like") || name.starts_with(b"new_") {
         &[]
     } else {
         inputs

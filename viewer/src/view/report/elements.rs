@@ -1,7 +1,9 @@
 //! Small elements that several sections of the page have in common.
+use alloc_timeline::Dimension;
 use maud::{Markup, html};
 
 use crate::model::Run;
+use crate::view::words::names::name_in;
 use crate::view::words::time_columns::TimeColumns;
 
 /// The id of the section about the run with this index.
@@ -22,6 +24,16 @@ pub(super) fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
 /// A name, and below it what the layer is that it names, where that is known.
 pub(super) fn with_kind(run: &Run, name: &str, layer: &str) -> Markup {
     html! { (name) @if let Some(kind) = run.timeline.layer_kinds.get(layer) { br; small { (kind) } } }
+}
+
+/// The name of a row in a table by this dimension; a layer's with what it is.
+pub(super) fn row_name(run: &Run, dimension: Dimension, name: &str) -> Markup {
+    let shown = name_in(dimension, name);
+    if dimension == Dimension::Layer {
+        with_kind(run, &shown, name)
+    } else {
+        html! { (shown) }
+    }
 }
 
 /// The heads of the columns of time and energy; nothing where there are none.
