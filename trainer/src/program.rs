@@ -13,7 +13,7 @@ use crate::model::report::{beside, report};
 use crate::model::rules::rules;
 use crate::precision::Precision;
 use crate::settings::Mode;
-use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, run, sweep, tables};
+use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, reproduce, run, sweep, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -52,6 +52,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::Tables(args) => tables::tables(&args),
         Task::Sweep(args) => sweep::sweep(&args),
         Task::ConvBench(args) => conv_bench::conv_bench(&args),
+        Task::Reproduce(args) => reproduce::reproduce(&args),
         Task::ConvRun(args) => conv_bench::conv_run(&args),
     }
 }

@@ -1,0 +1,83 @@
+//! `index.md`: all rows with their verdicts, one number and one picture each.
+use super::markdown;
+use super::page::{Shown, file_name};
+use super::results::Results;
+use super::spec::{Row, Table};
+
+/// A row with its results and how they are shown, where there are any.
+pub(super) type Entry<'a> = (&'a Row, Option<(&'a Results, &'a Shown)>);
+
+/// The page.
+pub(super) fn index(entries: &[Entry<'_>]) -> String {
+    let known = entries.iter().filter_map(|(_, shown)| shown.as_ref());
+    let with_verdict = known.filter(|(_, shown)| shown.verdict.is_some()).count();
+    let rows = entries.iter().map(|(row, shown)| {
+        let number = row.number;
+        let cells = |name: String, verdict: &str, one: &str, picture: String, depth: &str| {
+            [number.to_string(), name, row.seed.to_owned(), verdict.to_owned(), one.to_owned(), picture, depth.to_owned()]
+                .to_vec()
+        };
+        let not_yet = |why: &str| cells(row.title.to_owned(), why, "", String::new(), "");
+        match (shown, row.work) {
+            (None, None) => not_yet("not built yet"),
+            (None, Some(_)) => not_yet("not measured yet"),
+            (Some((results, shown)), _) => {
+                let page = file_name(row);
+                let verdict = shown.verdict.as_ref().map_or("no verdict", |verdict| verdict.word());
+                let picture = shown.thumbnail.as_ref().map_or(String::new(), |name| {
+                    format!("<a href=\"{page}\"><img src=\"{name}\" width=\"180\" alt=\"{}\"></a>", row.title)
+                });
+                let depth = results.conditions.depth.flag().trim_start_matches('-');
+                cells(format!("[{}]({page})", row.title), verdict, &shown.number, picture, depth)
+            }
+        }
+    });
+    let table = Table {
+        title: String::new(),
+        heads: [">", "what", "seed", "verdict", "in one number", "", "run"].map(str::to_owned).into(),
+        rows: rows.collect(),
+    };
+    format!(
+        "# What the seed documents found, measured again\n\n\
+         Five documents on training neural networks on small devices made {} systems and experiments. Each has a row here; {with_verdict} \
+         of them have a verdict today. A page says what was published, what this project measured, with which commands, and on which \
+         machine.\n\n\
+         `cargo xtask reproduce 18 --quick` measures one row on your machine and writes its page, `cargo xtask reproduce all --quick` all. \
+         The pages are made of the files in `results/` and of nothing else. The column `run` says whether a row was measured by \
+         `--quick` or by `--full`.\n\n{}",
+        entries.len(),
+        markdown::table(&table)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::results::{self, Depth};
+    use crate::reproduce::spec::{Verdict, Work};
+
+    #[test]
+    fn rows_with_and_without_results() {
+        let none = Row { number: 1, title: "Heap", seed: "000", published: "", work: None };
+        let work = Work { measurements: |_: Depth| Vec::new(), finding: |_| unreachable!("is not asked here") };
+        let some = Row { number: 4, title: "Kernels", work: Some(work), ..none };
+        let later = Row { number: 5, title: "Batches", ..some };
+        let of = results::example(4, Vec::new());
+        let shown = Shown {
+            verdict: Some(Verdict::Reproduced),
+            number: "2 ms".to_owned(),
+            thumbnail: Some("row-04-time.svg".to_owned()),
+            files: Vec::new(),
+        };
+        let text = index(&[(&none, None), (&some, Some((&of, &shown))), (&later, None)]);
+        for line in [
+            "| 1 | Heap | 000 | not built yet |  |  |  |",
+            "| 4 | [Kernels](row-04.md) | 000 | reproduced | 2 ms | <a href=\"row-04.md\"><img src=\"row-04-time.svg\" \
+             width=\"180\" alt=\"Kernels\"></a> | quick |",
+            "| 5 | Batches | 000 | not measured yet |  |  |  |",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line:?} is missing in\n{text}");
+        }
+        assert!(text.contains("made 3 systems") && text.contains("1 of them have a verdict"), "{text}");
+    }
+}
