@@ -30,8 +30,7 @@ impl Machine {
 
     /// In words.
     pub(crate) fn text(&self) -> String {
-        let mut text =
-            format!("{}, {} processor(s)", self.cpu.as_deref().unwrap_or("processor unknown"), self.cpus);
+        let mut text = format!("{}, {} processor(s)", self.cpu.as_deref().unwrap_or("processor unknown"), self.cpus);
         if let Some(bytes) = self.memory_bytes {
             text.push_str(&format!(", {} of memory", mib(bytes)));
         }

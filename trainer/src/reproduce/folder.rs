@@ -35,7 +35,10 @@ impl Folder {
         match lock.try_lock() {
             Ok(()) => Ok(Folder { path: path.to_owned(), _lock: lock }),
             Err(TryLockError::WouldBlock) => {
-                bail!("{}: another reproduction works in this folder now; wait for its end, or change --out", path.display())
+                bail!(
+                    "{}: another reproduction works in this folder now; wait for its end, or change --out",
+                    path.display()
+                )
             }
             Err(TryLockError::Error(error)) => Err(error).with_context(cannot),
         }
@@ -135,7 +138,10 @@ fn json(results: &Results) -> Result<Vec<u8>> {
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     write_whole(path, content).with_context(|| {
-        format!("{}: cannot be written; what was measured before is kept: make room, and the same command continues", path.display())
+        format!(
+            "{}: cannot be written; what was measured before is kept: make room, and the same command continues",
+            path.display()
+        )
     })
 }
 

@@ -14,8 +14,16 @@ pub(super) fn index(entries: &[Entry<'_>]) -> String {
     let rows = entries.iter().map(|(row, shown)| {
         let number = row.number;
         let cells = |name: String, verdict: &str, one: &str, picture: String, depth: &str| {
-            [number.to_string(), name, row.seed.to_owned(), verdict.to_owned(), one.to_owned(), picture, depth.to_owned()]
-                .to_vec()
+            [
+                number.to_string(),
+                name,
+                row.seed.to_owned(),
+                verdict.to_owned(),
+                one.to_owned(),
+                picture,
+                depth.to_owned(),
+            ]
+            .to_vec()
         };
         let not_yet = |why: &str| cells(row.title.to_owned(), why, "", String::new(), "");
         match (shown, row.work) {

@@ -195,7 +195,8 @@ fn commit() -> Option<String> {
     const WITHOUT_DOCS: [&str; 3] = ["--", ":(top)", ":(top,exclude)docs"];
     let own = std::env::current_exe().ok()?;
     let git = |arguments: &[&str]| {
-        let command = Command::new("git").args(arguments).args(WITHOUT_DOCS).current_dir(own.parent()?).output().ok()?;
+        let command =
+            Command::new("git").args(arguments).args(WITHOUT_DOCS).current_dir(own.parent()?).output().ok()?;
         command.status.success().then(|| String::from_utf8_lossy(&command.stdout).trim().to_owned())
     };
     let name = git(&["log", "-1", "--format=%h", "--abbrev=12"]).filter(|name| !name.is_empty())?;
@@ -218,7 +219,10 @@ mod tests {
         assert_eq!(folder::made(&folder).expect("read"), names, "`trainer reproduce --pages` makes the pages anew");
         for (name, page) in &pages {
             let committed = std::fs::read_to_string(folder.join(name)).expect("read");
-            assert!(committed == *page, "{name} is not what its results say; `trainer reproduce --pages` makes it anew");
+            assert!(
+                committed == *page,
+                "{name} is not what its results say; `trainer reproduce --pages` makes it anew"
+            );
         }
     }
 

@@ -93,7 +93,8 @@ fn measured(row: &Row, results: &Results) -> String {
     let conditions = &results.conditions;
     let depth = conditions.depth;
     let number = row.number;
-    let mut text = format!("\n## How it was measured\n\n`cargo xtask reproduce {number} {}` runs\n\n```\n", depth.flag());
+    let mut text =
+        format!("\n## How it was measured\n\n`cargo xtask reproduce {number} {}` runs\n\n```\n", depth.flag());
     for measured in &results.measured {
         for command in &measured.commands {
             text.push_str(&format!("{command}\n"));
@@ -114,7 +115,10 @@ fn measured(row: &Row, results: &Results) -> String {
     for measured in &results.measured {
         if let Some((reason, _)) = results.unavailable(&measured.name) {
             let command = measured.commands.join("`, `");
-            text.push_str(&format!("\nNot measured: `{}`, because {reason}. The command: `{command}`\n", measured.name));
+            text.push_str(&format!(
+                "\nNot measured: `{}`, because {reason}. The command: `{command}`\n",
+                measured.name
+            ));
         }
     }
     for (measured, reason) in results.failed() {

@@ -106,7 +106,8 @@ fn command(typed: &str, folder: &Path) -> Result<Command> {
 fn path(own: &Path) -> Result<OsString> {
     let folders = own.parent().map(Path::to_owned);
     let others = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&others))).context("PATH cannot be put together")
+    std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&others)))
+        .context("PATH cannot be put together")
 }
 
 /// This program, or one that lies beside it.

@@ -130,7 +130,8 @@ fn time_for_an_image(results: &Results) -> Result<Finding> {
     let mut most: f64 = 0.0;
     for (model, mode) in pairs(rows) {
         let of = of(rows, &model, &mode)?;
-        let times = of.iter().map(|&(batch, row)| Ok((batch, for_an_image(row, batch)?))).collect::<Result<Vec<_>>>()?;
+        let times =
+            of.iter().map(|&(batch, row)| Ok((batch, for_an_image(row, batch)?))).collect::<Result<Vec<_>>>()?;
         let (first, last) = times.first().zip(times.last()).context("a sweep has a batch")?;
         let faster = first.1.value / last.1.value;
         most = most.max(faster);
@@ -153,7 +154,9 @@ fn time_for_an_image(results: &Results) -> Result<Finding> {
         all.push(drawn(&format!("{model}, {mode}"), &batches, &of, for_an_image)?);
     }
     let on_a_gpu = match results.unavailable("gpu-32") {
-        Some((reason, _)) => claim("on a GPU: an image in a larger batch", "faster", "-", Holds::Unknown(reason.to_owned())),
+        Some((reason, _)) => {
+            claim("on a GPU: an image in a larger batch", "faster", "-", Holds::Unknown(reason.to_owned()))
+        }
         None => gpu(results)?,
     };
     claims.push(on_a_gpu);
@@ -198,7 +201,8 @@ fn throughput(results: &Results) -> Result<Finding> {
     let (mut claims, mut all, mut cells, mut gains) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (model, published) in MODELS {
         let of = of(rows, model, "train")?;
-        let speeds = of.iter().map(|&(batch, row)| Ok((batch, in_a_second(row, batch)?))).collect::<Result<Vec<_>>>()?;
+        let speeds =
+            of.iter().map(|&(batch, row)| Ok((batch, in_a_second(row, batch)?))).collect::<Result<Vec<_>>>()?;
         let Some((first, last)) = speeds.first().zip(speeds.last()) else { continue };
         let gain = last.1.value / first.1.value;
         gains.push((model, gain));
@@ -231,11 +235,9 @@ fn throughput(results: &Results) -> Result<Finding> {
         claims,
         number: format!("times as many samples a second in the largest batch: {number}"),
         figures: vec![lines("throughput", &titles, Scale::Fitting, &steps, &all)?],
-        tables: vec![table(
-            "Samples a second",
-            &["model", ">batch", ">median", ">where it lies with 95 %"],
-            cells,
-        )],
-        notes: vec!["Of a step's median without its first three steps, on a CPU; the document's are of a TX2's GPU.".to_owned()],
+        tables: vec![table("Samples a second", &["model", ">batch", ">median", ">where it lies with 95 %"], cells)],
+        notes: vec![
+            "Of a step's median without its first three steps, on a CPU; the document's are of a TX2's GPU.".to_owned(),
+        ],
     })
 }

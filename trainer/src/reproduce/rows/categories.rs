@@ -26,7 +26,8 @@ const SIZES: [u64; 2] = [32, 224];
 fn measurements(depth: Depth) -> Vec<Measurement> {
     let batches = if depth == Depth::Quick { "4,8,16" } else { "4,8,16,32,64" };
     let of = |(model, size)| {
-        let command = format!("trainer tables --models {model} --batches {batches} --image-size {size} --measure --json");
+        let command =
+            format!("trainer tables --models {model} --batches {batches} --image-size {size} --measure --json");
         Measurement::json(model, command)
     };
     let mut all: Vec<Measurement> = MODELS.into_iter().zip(SIZES).map(of).collect();
@@ -109,7 +110,12 @@ fn finding(results: &Results) -> Result<Finding> {
             Holds::if_so(each > 0.0, "it does not grow"),
         ));
         for (category, (constant, each)) in &slopes.by {
-            lines.push(vec![model.to_owned(), (*category).to_owned(), mib(*constant), format!("{:.4} MiB", each / MIB)]);
+            lines.push(vec![
+                model.to_owned(),
+                (*category).to_owned(),
+                mib(*constant),
+                format!("{:.4} MiB", each / MIB),
+            ]);
         }
         figures.push(figure(model, value)?);
     }
@@ -118,7 +124,8 @@ fn finding(results: &Results) -> Result<Finding> {
     let live = |batch: u64| -> Result<f64> {
         let of = measured.iter().find(|row| row["batch"] == batch);
         let plan = planned.iter().find(|row| row["batch"] == batch).context("the plan lacks a batch")?;
-        of.and_then(|row| row.pointer("/measured/tensor_bytes")?.as_f64()).map_or_else(|| number(plan, "/plan_peak_bytes"), Ok)
+        of.and_then(|row| row.pointer("/measured/tensor_bytes")?.as_f64())
+            .map_or_else(|| number(plan, "/plan_peak_bytes"), Ok)
     };
     let (low, high) = (live(4)?, live(64)?);
     let growth = (high - low) / 60.0;

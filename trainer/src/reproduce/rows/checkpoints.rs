@@ -79,7 +79,8 @@ impl<'a> Case<'a> {
     fn best(&self, begin: &str) -> Result<&Plan<'a>> {
         let lowest = self.family(begin).map(|plan| plan.peak).fold(f64::INFINITY, f64::min);
         let near = self.family(begin).filter(|plan| plan.peak <= lowest * NEAR);
-        near.min_by(|one, other| one.again.total_cmp(&other.again)).with_context(|| format!("there is no plan `{begin}`"))
+        near.min_by(|one, other| one.again.total_cmp(&other.again))
+            .with_context(|| format!("there is no plan `{begin}`"))
     }
 
     /// The lowest peak among plans in bytes that take no more time than `plan`.
@@ -174,7 +175,8 @@ fn finding(results: &Results) -> Result<Finding> {
         let first = [case.in_words(), format!("{:.1} MB", mb(case.whole)), format!("{:.1} MB", mb(case.lowest()))];
         Ok(first.into_iter().chain([best("sequential:")?, best("revolve:")?, best("bytes:")?]).collect())
     };
-    let heads = ["case", ">without checkpoints", ">lowest peak", ">checkpoint_sequential", ">Revolve", ">by bytes and seconds"];
+    let heads =
+        ["case", ">without checkpoints", ">lowest peak", ">checkpoint_sequential", ">Revolve", ">by bytes and seconds"];
     let rows = cases.iter().map(row).collect::<Result<_>>()?;
     Ok(Finding {
         claims,
@@ -188,7 +190,8 @@ fn finding(results: &Results) -> Result<Finding> {
         tables: vec![table("The lowest peak of each way, and what it costs", &heads, rows)],
         notes: vec![
             "Peaks are requested bytes of a whole step, as a simulator says from measured parts; percentages are times of what is \
-             computed again, of a step's forward and backward passes. [CHECKPOINTS](../CHECKPOINTS.md) has runs beside the plans."
+             computed again, of a step's forward and backward passes. The formula of the first claim is read as s - 1 + ceil((l - s + 1) / s) \
+             maps of l for s segments; it is damaged in our copy of the document. [CHECKPOINTS](../CHECKPOINTS.md) has runs beside the plans."
                 .to_owned(),
         ],
     })

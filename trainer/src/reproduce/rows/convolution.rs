@@ -19,8 +19,17 @@ pub(super) const ROW: Row = Row {
 fn measurements(depth: Depth) -> Vec<Measurement> {
     let how = if depth == Depth::Quick { "--quick" } else { "--repeat 5" };
     let command = format!("trainer conv-bench {how} --out {FOLDER}/conv");
-    let columns =
-        &["mode", "batch", "kernel", "image_size", "threads", "repeat", "step_ns_median", "peak_live_bytes", "peak_workspace_bytes"];
+    let columns = &[
+        "mode",
+        "batch",
+        "kernel",
+        "image_size",
+        "threads",
+        "repeat",
+        "step_ns_median",
+        "peak_live_bytes",
+        "peak_workspace_bytes",
+    ];
     vec![Measurement::table("conv", command, "conv/conv.csv", columns)]
 }
 
@@ -92,16 +101,22 @@ fn finding(results: &Results) -> Result<Finding> {
         ));
         let steps: Vec<String> = kernels.iter().map(|kernel| format!("{0} x {0}", kernel.kernel)).collect();
         let title = format!("Time of a convolution, {mode}, batch {batch}, {size} x {size} pixels");
-        let dots = kernels.iter().map(|kernel| {
-            Some(Dot { value: kernel.median / 1e6, low: kernel.least / 1e6, high: kernel.most / 1e6 })
-        });
+        let dots = kernels
+            .iter()
+            .map(|kernel| Some(Dot { value: kernel.median / 1e6, low: kernel.least / 1e6, high: kernel.most / 1e6 }));
         let time = Line { name: "a step".to_owned(), dots: dots.collect() };
         figures.push(lines(&format!("time-{mode}"), &titles(&title, "kernel", "ms"), Scale::Linear, &steps, &[time])?);
         let title = format!("Memory of a convolution, {mode}, batch {batch}, {size} x {size} pixels");
         let peaks: Vec<Option<f64>> =
             kernels.iter().map(|kernel| Some(kernel.peak_bytes / super::shared::MIB)).collect();
         let memory = [line("peak live bytes", &peaks)];
-        figures.push(lines(&format!("memory-{mode}"), &titles(&title, "kernel", "MiB"), Scale::Linear, &steps, &memory)?);
+        figures.push(lines(
+            &format!("memory-{mode}"),
+            &titles(&title, "kernel", "MiB"),
+            Scale::Linear,
+            &steps,
+            &memory,
+        )?);
         tables.push(table(
             format!("{mode}, batch {batch}, {size} x {size} pixels"),
             &[">kernel", ">a step (median of runs)", ">least and most", ">peak live"],

@@ -31,15 +31,23 @@ fn measurements(depth: Depth) -> Vec<Measurement> {
     let tables = |what: &str| format!("trainer tables {what} --json");
     let measured = match depth {
         Depth::Quick => "--models resnet18,resnet34 --batches 1,3,5 --image-size 224 --measure",
-        Depth::Full => "--models resnet18,resnet34,resnet50,resnet101,resnet152 --batches 1,3,5,10,30,50 --image-size 224 --measure",
+        Depth::Full => {
+            "--models resnet18,resnet34,resnet50,resnet101,resnet152 --batches 1,3,5,10,30,50 --image-size 224 --measure"
+        }
     };
     let mut all = vec![
-        Measurement::json("planned-batches", tables(&format!("--models {MODELS} --batches 1,3,5,10,30,50 --image-size 224"))),
+        Measurement::json(
+            "planned-batches",
+            tables(&format!("--models {MODELS} --batches 1,3,5,10,30,50 --image-size 224")),
+        ),
         Measurement::json(
             "planned-sizes",
             tables(&format!("--models {MODELS} --batches 1 --image-sizes 350,500,650,1100,1500")),
         ),
-        Measurement::json("planned-batch-8", tables(&format!("--models {MODELS} --batches 8 --image-sizes 224,350,500,650"))),
+        Measurement::json(
+            "planned-batch-8",
+            tables(&format!("--models {MODELS} --batches 8 --image-sizes 224,350,500,650")),
+        ),
         Measurement::json("measured-batches", tables(measured)),
     ];
     if depth == Depth::Full {
@@ -65,7 +73,8 @@ impl Point {
         let mib = |pointer: &str| number(row, pointer).map(|bytes| bytes / MIB);
         let (batch, size) = (number(row, "/batch")? as u64, number(row, "/size")? as u64);
         let model = text(row, "/model")?.to_owned();
-        let of_table = |place: usize| BATCH_8.iter().find(|(of, _)| batch == 8 && *of == size).map(|(_, gb)| gb[place] * 1024.0);
+        let of_table =
+            |place: usize| BATCH_8.iter().find(|(of, _)| batch == 8 && *of == size).map(|(_, gb)| gb[place] * 1024.0);
         let place = MODELS.split(',').position(|name| name == model);
         Ok(Point {
             published: place.and_then(of_table).or(row["published_mib"].as_f64()),
@@ -100,9 +109,8 @@ const HEADS: [&str; 8] =
 
 /// The points of the plan, with what was measured of them.
 fn joined(planned: Vec<Point>, measured: &[Point]) -> Vec<Point> {
-    let same = |one: &Point, other: &Point| {
-        (&one.model, one.batch, one.size) == (&other.model, other.batch, other.size)
-    };
+    let same =
+        |one: &Point, other: &Point| (&one.model, one.batch, one.size) == (&other.model, other.batch, other.size);
     let known = |point: &Point| measured.iter().find(|other| same(point, other)).and_then(|other| other.measured);
     planned.into_iter().map(|point| Point { measured: known(&point), ..point }).collect()
 }

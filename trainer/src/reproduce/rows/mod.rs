@@ -9,7 +9,8 @@
 //! optimizers      9
 //! suite           11
 //! operations      3, 20
-//! books           10, 12, 13, 19
+//! books           10, 12, 13
+//! limits          19
 //! ```
 mod shared;
 
@@ -19,6 +20,7 @@ mod categories;
 mod checkpoints;
 mod convolution;
 mod formulas;
+mod limits;
 mod operations;
 mod optimizers;
 mod suite;
@@ -84,7 +86,7 @@ pub(super) const ROWS: [Row; 21] = [
     },
     formulas::ROW,
     checkpoints::ROW,
-    books::LIMITS,
+    limits::ROW,
     operations::STEP_BREAKDOWN,
     Row {
         number: 21,

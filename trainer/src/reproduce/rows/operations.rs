@@ -69,7 +69,10 @@ fn time_by_operation(results: &Results) -> Result<Finding> {
             format!("{model}: convolutions in times of batch norms"),
             "at least 2",
             format!("{ratio:.2} ({} and {} a step)", ms(convolution), ms(batch_norm)),
-            Holds::if_so(ratio >= TWICE, format!("batch norms take {} of {model}'s step here", percent(batch_norm / total))),
+            Holds::if_so(
+                ratio >= TWICE,
+                format!("batch norms take {} of {model}'s step here", percent(batch_norm / total)),
+            ),
         ));
         let second = all.get(1).context("a network has two operations")?;
         claims.push(claim(
@@ -112,7 +115,9 @@ fn time_by_operation(results: &Results) -> Result<Finding> {
         number: format!("convolutions in times of batch norms: {}", numbers.join(", ")),
         figures: vec![Figure { name: "operations".to_owned(), title: title.to_owned(), svg }],
         tables: vec![table("The longest operations", &["model", "operation", ">a step", ">of it"], rows)],
-        notes: vec!["Self times, forward and backward together, as a mean over the steps behind the first three.".to_owned()],
+        notes: vec![
+            "Self times, forward and backward together, as a mean over the steps behind the first three.".to_owned(),
+        ],
     })
 }
 
@@ -155,11 +160,7 @@ fn step_breakdown(results: &Results) -> Result<Finding> {
             Holds::Unknown("on a CPU nothing is launched: operators compute where they are called".to_owned()),
         ),
     ];
-    let part = |(one, colour): (&(&str, f64), _)| Part {
-        name: one.0.to_owned(),
-        colour,
-        values: vec![one.1 / 1e6],
-    };
+    let part = |(one, colour): (&(&str, f64), _)| Part { name: one.0.to_owned(), colour, values: vec![one.1 / 1e6] };
     let parts: Vec<Part> = phases.iter().zip(COLOURS.iter().skip(1).copied().cycle()).map(part).collect();
     let title = "A training step of ResNet-50 by phase";
     let svg = chart::rows(&titles(title, "ms", ""), &["resnet50".to_owned()], &parts, &[ms(step)])?;

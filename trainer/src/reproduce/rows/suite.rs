@@ -36,7 +36,11 @@ fn finding(results: &Results) -> Result<Finding> {
         let fits = plan["reason"].is_null();
         let bytes = number(plan, "/bytes")?;
         let largest = number(plan, "/largest_batch")?;
-        let measured = format!("{} at batch 64: {}; largest batch {largest}", if fits { "fits" } else { "does not fit" }, mib(bytes));
+        let measured = format!(
+            "{} at batch 64: {}; largest batch {largest}",
+            if fits { "fits" } else { "does not fit" },
+            mib(bytes)
+        );
         claims.push(claim(
             name,
             says(trained),
