@@ -151,7 +151,7 @@ fn finding(results: &Results) -> Result<Finding> {
         )],
         notes: vec![
             "Activations, input and state are those at the end of the forward pass, gradients those at the end of the backward pass, the \
-             workspace that at the peak. Where batch 64 was not run, its number is the plan's."
+             workspace that at the peak. Where batch 64 was not run, its number is the plan's. The growth is taken as the document's within 10 %."
                 .to_owned(),
         ],
     })
