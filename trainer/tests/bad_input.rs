@@ -73,7 +73,7 @@ fn texts_that_are_none() {
         let args = ["train", "--model", "bert_tiny", "--track", "off", "--data", data.to_str().expect("UTF-8")];
         trainer(&[&args[..], &["--batch", "1", "--length", "4"], more].concat())
     };
-    refused(&read(&folder.path().join("none"), &[]), &["none: there is no such folder", "--data DIR"]);
+    refused(&read(&folder.path().join("none"), &[]), &["none: there is no such data folder", "--data DIR"]);
     refused(&read(folder.path(), &[]), &["no .txt or .md file is in this folder", "--data DIR"]);
     let latin = small_text(b"caf\xe9");
     refused(&read(latin.path(), &[]), &["a.txt: byte 3 is not UTF-8", "iconv -t UTF-8"]);

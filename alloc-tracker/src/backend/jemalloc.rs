@@ -1,5 +1,7 @@
 //! jemalloc, as tikv-jemalloc-sys builds it: the allocator under the tracker unless the user wants another.
 use std::ffi::{c_char, c_int};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tikv_jemalloc_sys as je;
 
@@ -51,12 +53,50 @@ pub unsafe fn usable(block: *const u8) -> usize {
 
 /// Whether `block` lies in memory that jemalloc manages; slow.
 pub fn owns(block: *const u8) -> bool {
+    arena_of(block).is_some()
+}
+
+/// The arena of an address in memory that jemalloc manages.
+fn arena_of(block: *const u8) -> Option<u32> {
     let mut arena = 0u32;
     let (mut arena_bytes, mut block) = (size_of_val(&arena), block);
     let (from, to) = ((&raw mut block).cast(), (&raw mut arena).cast());
     // SAFETY: the name is a C string. This control reads a pointer from `from` and writes an unsigned int to `to`,
     // which both have the size given. It only looks the pointer up, and reports an error for one that it does not find.
-    unsafe { je::mallctl(c"arenas.lookup".as_ptr(), to, &mut arena_bytes, from, size_of_val(&block)) == 0 }
+    let failed = unsafe { je::mallctl(c"arenas.lookup".as_ptr(), to, &mut arena_bytes, from, size_of_val(&block)) };
+    (failed == 0).then_some(arena)
+}
+
+/// The arena of the tracker's threads; `NO_ARENA` as long as there is none.
+static TRACKERS_ARENA: AtomicU32 = AtomicU32::new(NO_ARENA);
+const NO_ARENA: u32 = u32::MAX;
+
+/// The arena from which the tracker's own threads have their memory; `None` as long as there is none.
+pub fn trackers_arena() -> Option<u32> {
+    Some(TRACKERS_ARENA.load(Ordering::Relaxed)).filter(|&arena| arena != NO_ARENA)
+}
+
+/// Has the calling thread, one of the tracker's own, take its memory from an arena that the program's threads do not use. So
+/// what it frees is counted apart from the program's free memory, and its blocks do not lie between the program's. Without
+/// memory for an arena the thread uses one of the program's.
+///
+/// Not for a thread of the program: jemalloc purges the pages of an arena that the last thread leaves.
+pub fn use_trackers_arena() {
+    let Some(arena) = trackers_arena().or_else(make_trackers_arena) else { return };
+    let from = (&raw const arena).cast_mut().cast();
+    // SAFETY: the name is a C string; this control reads an unsigned int from `from`, which has that size.
+    unsafe { je::mallctl(c"thread.arena".as_ptr(), ptr::null_mut(), ptr::null_mut(), from, size_of_val(&arena)) };
+}
+
+fn make_trackers_arena() -> Option<u32> {
+    let mut arena = NO_ARENA;
+    let mut bytes = size_of_val(&arena);
+    let to = (&raw mut arena).cast();
+    // SAFETY: the name is a C string; this control writes an unsigned int to `to`, which has the size given.
+    let failed = unsafe { je::mallctl(c"arenas.create".as_ptr(), to, &mut bytes, ptr::null_mut(), 0) };
+    // Two threads may each make one; then the second stays empty.
+    let made = TRACKERS_ARENA.compare_exchange(NO_ARENA, arena, Ordering::Relaxed, Ordering::Relaxed);
+    (failed == 0).then(|| made.map_or_else(|first| first, |_| arena))
 }
 
 /// Resizes a block to `size` bytes. Null and ENOMEM when there is no memory; the block then stays.
@@ -96,4 +136,29 @@ pub unsafe fn free(block: *mut u8) {
 pub unsafe fn free_sized(block: *mut u8, size: usize) {
     // SAFETY: as the caller promises.
     unsafe { je::sdallocx(block.cast(), size, 0 as c_int) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The arena of a block that is larger than what the threads' caches keep.
+    fn arena_of_a_new_block() -> Option<u32> {
+        let block = malloc(100_000);
+        let arena = arena_of(block);
+        // SAFETY: the block is live, from `malloc`, and not used again.
+        unsafe { free(block) };
+        arena
+    }
+
+    #[test]
+    fn the_trackers_threads_share_an_arena_that_the_program_does_not_use() {
+        let trackers = || {
+            use_trackers_arena();
+            arena_of_a_new_block()
+        };
+        let [first, second] = [(); 2].map(|()| std::thread::spawn(trackers).join().expect("the thread"));
+        assert_eq!((first, second), (trackers_arena(), trackers_arena()));
+        assert!(first.is_some() && arena_of_a_new_block() != first);
+    }
 }

@@ -17,6 +17,14 @@ pub fn has_classes() -> bool {
     backend() == Backend::Jemalloc && !inner::is_counted()
 }
 
+/// To be called first by each thread of the tracker's own: where the backend can tell memory of different threads apart, that
+/// thread's is kept apart from the program's.
+pub fn begin_trackers_thread() {
+    if backend() == Backend::Jemalloc {
+        jemalloc::use_trackers_arena();
+    }
+}
+
 /// Allocates any size. Null and ENOMEM when there is no memory.
 pub fn malloc(size: usize) -> *mut u8 {
     match backend() {

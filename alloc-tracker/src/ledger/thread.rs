@@ -12,7 +12,7 @@ use alloc_replay::{NOBODY, RUNTIME, ScopeId, TRACKER};
 use super::pool;
 use super::slot::Slot;
 use super::thread_lane::{close_lane, set_lane};
-use crate::backend::{Backend, backend};
+use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
 
 thread_local! {
@@ -100,7 +100,10 @@ pub fn as_tracker<T>(work: impl FnOnce() -> T) -> T {
 /// Runs all the work of a thread that belongs to the tracker.
 pub fn as_tracker_thread(work: impl FnOnce()) {
     // What the thread allocates while it gets a slot is the tracker's memory as well.
-    let _ = as_tracker_without_slot(acquire);
+    let _ = as_tracker_without_slot(|| {
+        backend::begin_trackers_thread();
+        acquire()
+    });
     as_tracker(work);
 }
 

@@ -191,7 +191,8 @@ pub fn balance(survey: &Survey, readings: &BookReadings) -> Book {
         }
         (Err(reason), _) | (_, Err(reason)) => line(UNTOUCHED, 0, reason),
     });
-    let tracker: Parts = readings.tracker.iter().map(|(name, &bytes)| (name.clone(), bytes)).collect();
+    let mut tracker: Parts = readings.tracker.iter().map(|(name, &bytes)| (name.clone(), bytes)).collect();
+    tracker.add("free memory of its threads", readings.claims.as_ref().map_or(0, |claims| claims.of_tracker));
     let source = format!("the tracker's mappings and tables in {}; its blocks by the ledger", readings.pages_from);
     lines.push(tracker.line("tracker", &source));
     let smaps = survey.source();
@@ -242,7 +243,7 @@ mod tests {
             counted: Counted { live: 900, requested: 890, tracker: 30, blocks: 3 },
             rss: 2_000,
             files: 700,
-            claims: Ok(Claims { claimed: 1_100, source: "less what it claims", lines: vec![claim] }),
+            claims: Ok(Claims { claimed: 1_100, source: "less what it claims", lines: vec![claim], of_tracker: 0 }),
             touched: Ok(1_060),
             tracker: BTreeMap::from([("heap".to_owned(), 30), ("tables".to_owned(), 100)]),
             pages_from: "a test",

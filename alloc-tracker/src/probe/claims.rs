@@ -9,6 +9,8 @@ pub struct Claims {
     pub source: &'static str,
     /// The lines of the book that are not blocks.
     pub lines: Vec<Claim>,
+    /// What of `claimed` is neither in those lines nor a block: what the tracker's own threads have besides their blocks.
+    pub of_tracker: u64,
 }
 
 /// A line of the book.

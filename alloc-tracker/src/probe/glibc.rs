@@ -56,6 +56,7 @@ pub fn claims(blocks: u64) -> Result<Claims, String> {
             claim("free memory of the allocator", free - info.fast.min(free), "mallinfo2: fordblks - fsmblks"),
             claim(METADATA, blocks * HEADER, "a size field for each live block of the ledger"),
         ],
+        of_tracker: 0,
     })
 }
 

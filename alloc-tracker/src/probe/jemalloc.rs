@@ -7,7 +7,7 @@ use tikv_jemalloc_ctl::{epoch, raw, stats};
 use super::claims::{CACHED, Claim, Claims, METADATA};
 use super::reading::Readings;
 use super::smaps::Range;
-use crate::backend::{self, jemalloc::CONFIG};
+use crate::backend::jemalloc::{self, CONFIG};
 use crate::sys::page_bytes;
 
 /// Allocated, active, resident and retained bytes; nothing when jemalloc was compiled without statistics.
@@ -32,32 +32,64 @@ macro_rules! of_all_arenas {
     };
 }
 
+/// What is neither a block in use nor a table of the allocator's, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Free {
+    cached: u64,
+    slack: u64,
+    dirty: u64,
+    muzzy: u64,
+}
+
+/// jemalloc's number for all arenas together (MALLCTL_ARENAS_ALL).
+const ALL: u32 = 4096;
+
+impl Free {
+    /// Of one arena, or of [`ALL`].
+    fn of(arena: u32) -> tikv_jemalloc_ctl::Result<Free> {
+        let size = |name: &str| size(format!("stats.arenas.{arena}.{name}\0").as_bytes());
+        let page = self::size(b"arenas.page\0")?;
+        let allocated = size("small.allocated")? + size("large.allocated")?;
+        Ok(Free {
+            cached: size("tcache_bytes")?,
+            slack: (page * size("pactive")?).saturating_sub(allocated),
+            dirty: page * size("pdirty")?,
+            muzzy: page * size("pmuzzy")?,
+        })
+    }
+
+    fn sum(self) -> u64 {
+        self.cached + self.slack + self.dirty + self.muzzy
+    }
+}
+
 /// What jemalloc claims, by its statistics of this moment.
 ///
 /// # Errors
 /// A sentence, when jemalloc was compiled without statistics.
 pub fn claims() -> Result<Claims, String> {
-    let missing = |error: tikv_jemalloc_ctl::Error| format!("unavailable: jemalloc's statistics: {error}");
-    epoch::advance().map_err(missing)?;
-    let size = |name: &'static [u8]| size(name).map_err(missing);
-    let allocated = stats::allocated::read().map_err(missing)? as u64;
-    let active = stats::active::read().map_err(missing)? as u64;
-    let page = size(b"arenas.page\0")?;
-    let dirty = page * size(of_all_arenas!("pdirty"))?;
-    let muzzy = page * size(of_all_arenas!("pmuzzy"))?;
+    read_claims().map_err(|error| format!("unavailable: jemalloc's statistics: {error}"))
+}
+
+fn read_claims() -> tikv_jemalloc_ctl::Result<Claims> {
+    epoch::advance()?;
+    let all = Free::of(ALL)?;
+    let trackers = jemalloc::trackers_arena().map_or(Ok(Free::default()), Free::of)?;
     let (base, internal) = (size(of_all_arenas!("base"))?, size(of_all_arenas!("internal"))?);
     let claim = |name, bytes, source| Claim { name, bytes, source };
+    let programs = |name, of: fn(Free) -> u64, source| claim(name, of(all).saturating_sub(of(trackers)), source);
     Ok(Claims {
         // What is `internal` lies in active pages.
-        claimed: active + dirty + muzzy + base,
+        claimed: stats::active::read()? as u64 + all.dirty + all.muzzy + base,
         source: "less jemalloc's active, dirty, muzzy and base",
         lines: vec![
-            claim(CACHED, size(of_all_arenas!("tcache_bytes"))?, "jemalloc: tcache_bytes of all arenas"),
-            claim("slack inside slabs", active.saturating_sub(allocated), "jemalloc: stats.active - stats.allocated"),
-            claim("dirty pages", dirty, "jemalloc: pdirty of all arenas"),
-            claim("muzzy pages", muzzy, "jemalloc: pmuzzy of all arenas"),
+            programs(CACHED, |free| free.cached, "jemalloc: tcache_bytes of the program's arenas"),
+            programs("slack inside slabs", |free| free.slack, "jemalloc: active - allocated of the program's arenas"),
+            programs("dirty pages", |free| free.dirty, "jemalloc: pdirty of the program's arenas"),
+            programs("muzzy pages", |free| free.muzzy, "jemalloc: pmuzzy of the program's arenas"),
             claim(METADATA, base + internal, "jemalloc: base + internal of all arenas, which is stats.metadata"),
         ],
+        of_tracker: trackers.sum(),
     })
 }
 
@@ -72,7 +104,7 @@ pub fn claimed_as_read() -> Option<u64> {
 }
 
 /// One of jemalloc's numbers of type size_t.
-fn size(name: &'static [u8]) -> tikv_jemalloc_ctl::Result<u64> {
+fn size(name: &[u8]) -> tikv_jemalloc_ctl::Result<u64> {
     // SAFETY: all statistics that callers name are of type size_t (jemalloc(3), "stats.arenas.<i>.*").
     unsafe { raw::read::<usize>(name) }.map(|bytes| bytes as u64)
 }
@@ -82,7 +114,7 @@ fn size(name: &'static [u8]) -> tikv_jemalloc_ctl::Result<u64> {
 /// alone is no proof: an extent of jemalloc's must begin or end the mapping, or the mapping has the form of a block of
 /// jemalloc's tables.
 pub fn owns(range: &Range, unreserved: bool) -> bool {
-    let extent = |address: usize| backend::jemalloc::owns(address as *const u8);
+    let extent = |address: usize| jemalloc::owns(address as *const u8);
     extent(range.start) || extent(range.end - page_bytes()) || (unreserved && is_base(range))
 }
 
@@ -96,7 +128,7 @@ pub fn has_form_of_base(range: &Range) -> bool {
 fn is_base(range: &Range) -> bool {
     let read = || -> Option<usize> {
         epoch::advance().ok()?;
-        let size = |name: &'static [u8]| size(name).ok();
+        let size = |name: &[u8]| size(name).ok();
         let free = size(of_all_arenas!("pdirty"))? + size(of_all_arenas!("pmuzzy"))?;
         let extents = stats::active::read().ok()? as u64 + size(b"arenas.page\0")? * free;
         Some((stats::mapped::read().ok()? as u64).saturating_sub(extents) as usize)

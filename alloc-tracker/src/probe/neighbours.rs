@@ -3,6 +3,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::pss::Rollup;
+use crate::sys::entries;
 
 /// No more folders of groups are looked into.
 const MOST_GROUPS: usize = 1_000;
@@ -46,8 +47,8 @@ fn processes(folder: &Path) -> Option<Vec<u32>> {
 }
 
 fn below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
+    let entries = entries(folder).unwrap_or_default();
+    entries.into_iter().filter(|entry| entry.is_folder).map(|entry| folder.join(entry.name)).collect()
 }
 
 fn ids(list: &str) -> Vec<u32> {

@@ -2,9 +2,6 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-/// How much of the kernel's text is read at a time.
-const BUFFER_BYTES: usize = 64 << 10;
-
 /// Addresses from the first to the one after the last.
 pub type Range = std::ops::Range<usize>;
 
@@ -64,7 +61,8 @@ pub fn read_addresses() -> Result<Vec<Mapping>, String> {
 }
 
 fn list(path: &str) -> Result<Vec<Mapping>, String> {
-    let mappings = File::open(path).and_then(|file| parse(BufReader::with_capacity(BUFFER_BYTES, file)));
+    // The kernel gives a page at a time, however large the buffer is.
+    let mappings = File::open(path).and_then(|file| parse(BufReader::new(file)));
     mappings.map_err(|error| format!("unavailable: {path} cannot be read: {error}"))
 }
 

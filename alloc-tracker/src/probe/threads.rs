@@ -4,10 +4,11 @@
 //! merged it with what the program has mapped there. The thread library puts the thread's own record, whose address is the
 //! thread's handle, at a fixed distance before that end. A thread of the tracker's finds out the distance.
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::ledger;
-use crate::sys::page_bytes;
+use crate::sys::{entries, page_bytes};
 
 /// A thread that is running.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +55,8 @@ pub fn read() -> Vec<Thread> {
             (slot.thread_id.load(Ordering::Relaxed), of(&slot.stack_address), end)
         })
         .collect();
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return Vec::new() };
-    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let Ok(tasks) = entries(Path::new("/proc/self/task")) else { return Vec::new() };
+    let ids = tasks.iter().filter_map(|task| task.name.to_str()?.parse::<u32>().ok());
     let thread = |id: u32| {
         let text = |file: &str| fs::read_to_string(format!("/proc/self/task/{id}/{file}")).unwrap_or_default();
         let left = known.iter().find(|known| known.0 == id).map(|&(_, address, end)| (address, end));

@@ -269,7 +269,8 @@ mod tests {
         };
         assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, 8)), [false, true]);
         assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, 7)), [false, true]);
-        assert!(!at(&mut keeper, 2_048, 2_048, 0), "nothing is left");
+        assert!(!at(&mut keeper, 2_000, 2_000, 0), "nothing is left");
+        assert!(!at(&mut keeper, 2_048, 2_048, 0), "twice as many");
         assert!(at(&mut keeper, 2_049, 2_049, 0), "more than twice as many");
         // 1,970 + 1,970 / 64 is 2,000.
         assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, 7)), [false, true]);

@@ -3,12 +3,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::sys;
+
 /// The entries of a folder whose names begin with `prefix`, sorted; none when the folder cannot be read.
 pub fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let listed = sys::entries(folder).unwrap_or_default().into_iter();
     let mut paths: Vec<PathBuf> = listed
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
-        .map(|entry| entry.path())
+        .filter(|entry| entry.name.to_string_lossy().starts_with(prefix))
+        .map(|entry| folder.join(entry.name))
         .collect();
     paths.sort();
     paths

@@ -4,6 +4,8 @@ use std::path::Path;
 use procfs_core::FromRead;
 use procfs_core::process::Stat;
 
+use crate::sys;
+
 /// What a thread has used so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadTime {
@@ -28,10 +30,8 @@ pub fn thread_time(text: &str) -> Option<ThreadTime> {
 /// # Errors
 /// When the folder cannot be read.
 pub fn thread_times(task: &Path) -> std::io::Result<Vec<ThreadTime>> {
-    let read = |entry: std::io::Result<std::fs::DirEntry>| {
-        thread_time(&std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?)
-    };
-    Ok(std::fs::read_dir(task)?.filter_map(read).collect())
+    let read = |entry: &sys::Entry| thread_time(&std::fs::read_to_string(task.join(&entry.name).join("stat")).ok()?);
+    Ok(sys::entries(task)?.iter().filter_map(read).collect())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! whose documentation says so.
 mod clock;
 mod errno;
+mod folder;
 mod map;
 mod next_allocator;
 mod page;
@@ -15,6 +16,7 @@ mod usage;
 
 pub use clock::{later_ns, now_ns, unix_ns};
 pub use errno::{preserving_errno, set_errno};
+pub use folder::{Entry, entries};
 pub use map::{get_or_map, map_zeroed, mappings, refused, unmap};
 pub use next_allocator::{next_free, next_realloc, object_of};
 pub use page::page_bytes;

@@ -23,8 +23,9 @@
 #include <memory>
 
 extern "C" {
-// Of src/events.rs. `autocasts`: autocast looks at what this operator takes before it runs. `inputs` are the addresses of the storages that the operator takes, none of them 0; `variable` that of
-// the parameter of an AccumulateGrad node, `gradient` that of the gradient that it leaves, 0 for all other operators.
+// Of src/events.rs. `autocasts` says whether autocast looks at what this operator takes before it runs. `inputs` are the addresses
+// of the storages that the operator takes, none of them 0; `variable` that of the parameter of an AccumulateGrad node, `gradient`
+// that of the gradient that it leaves, 0 for all other operators.
 void alloc_torch_op_start(
     bool backward,
     bool autocasts,

@@ -1,7 +1,9 @@
 //! The fastest schedules in budgets of bytes, for stages that each have costs of their own: rotor's dynamic programme
 //! (Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, "Optimal checkpointing for heterogeneous chains: how to train deep
 //! neural networks with limited memory", arXiv 1911.13214, 2019) over *persistent* schedules: what is kept stays until the
-//! backward pass has used it.
+//! backward pass has used it, a saved stage keeps its map too, and no stage is run again before all that is kept behind it has
+//! been run backward. Since the gradients of parameters grow in the backward pass, a schedule that breaks the last two rules
+//! can take fewer bytes: two tests in `tests/persistent.rs` show how.
 //!
 //! T(s, t, m) is the least time in which the stages s to t are run forward and backward, when what stage s reads is there,
 //! the gradient of what stage t leaves is there, and m more bytes may be used. The first stage keeps either all or what it

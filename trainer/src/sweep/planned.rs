@@ -169,7 +169,9 @@ mod tests {
     use clap::Parser;
 
     fn asked(flags: &[&str]) -> Vec<Planned> {
-        let Task::Sweep(args) = Cli::parse_from([&["trainer", "sweep", "--data", "d"], flags].concat()).task else {
+        // The folder has to be there; nothing is read from it.
+        let data = env!("CARGO_MANIFEST_DIR");
+        let Task::Sweep(args) = Cli::parse_from([&["trainer", "sweep", "--data", data], flags].concat()).task else {
             panic!("sweep is the Sweep task")
         };
         points(&Asked::of(&args).expect("flags")).expect("points")

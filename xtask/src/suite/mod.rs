@@ -38,7 +38,7 @@ const RUNS: [Run; 2] = [
     Run { what: "run every test", which: &["--workspace"], in_debug: &[] },
     Run {
         what: "run the traps again in debug, with all assertions",
-        which: &["--package", "tests", "--test", "traps"],
+        which: &["--workspace", "--test", "traps"],
         in_debug: &["alloc-tracker", "alloc-interpose", "alloc-replay", "alloc-timeline", "tests"],
     },
 ];

@@ -14,20 +14,28 @@ struct Pass {
     forward: Phase,
     loss: Phase,
     backward: Phase,
+    /// Whether the backward pass goes on behind the images, through the network that made them.
+    goes_on: bool,
 }
 
 const REAL: Pass = Pass {
     forward: Phase("discriminator/real/forward"),
     loss: Phase("discriminator/real/loss"),
     backward: Phase("discriminator/real/backward"),
+    goes_on: false,
 };
 const FAKE: Pass = Pass {
     forward: Phase("discriminator/fake/forward"),
     loss: Phase("discriminator/fake/loss"),
     backward: Phase("discriminator/fake/backward"),
+    goes_on: false,
 };
-const GENERATOR: Pass =
-    Pass { forward: Phase("generator/forward"), loss: Phase("generator/loss"), backward: Phase("generator/backward") };
+const GENERATOR: Pass = Pass {
+    forward: Phase("generator/forward"),
+    loss: Phase("generator/loss"),
+    backward: Phase("generator/backward"),
+    goes_on: true,
+};
 const UPDATE_DISCRIMINATOR: Phase = Phase("discriminator/optimizer");
 const UPDATE_GENERATOR: Phase = Phase("generator/optimizer");
 
@@ -52,24 +60,27 @@ pub(super) fn step(batch: u64, optimizer: Optimizer) -> Result<(Live, Layers), M
     // A label for each real image and one for each made image, to the step's end.
     data(&mut live, 2 * batch * F32);
 
-    judge(&discriminator, &mut live, &REAL, &layers, real, &mut of_discriminator, false);
+    let release = |live: &mut Live, ends: [Id; 2]| ends.into_iter().for_each(|block| live.release(block));
+    let (_, ends) = judge(&discriminator, &mut live, &REAL, &layers, real, &mut of_discriminator);
+    release(&mut live, ends);
     let made = generator.forward(&mut live, GENERATOR.forward, noise, Graph::Made);
     live.release(noise);
     live.hold(made.output);
-    judge(&discriminator, &mut live, &FAKE, &layers, made.output, &mut of_discriminator, false);
+    let (_, ends) = judge(&discriminator, &mut live, &FAKE, &layers, made.output, &mut of_discriminator);
+    release(&mut live, ends);
     discriminator.update(&mut live, UPDATE_DISCRIMINATOR, optimizer, &mut of_discriminator);
-    let (reached, ends) =
-        judge_open(&discriminator, &mut live, &GENERATOR, &layers, made.output, &mut of_discriminator, true);
+    let (reached, ends) = judge(&discriminator, &mut live, &GENERATOR, &layers, made.output, &mut of_discriminator);
     if let Some(reached) = reached {
         generator.backward(&mut live, GENERATOR.backward, &made, reached, &mut of_generator, false);
     }
-    ends.into_iter().for_each(|block| live.release(block));
+    release(&mut live, ends);
     generator.update(&mut live, UPDATE_GENERATOR, optimizer, &mut of_generator);
     of_discriminator.let_go(&mut live);
     Ok((live, layers))
 }
 
-/// A pass of the discriminator over `images`, of which one holder lets go behind the forward pass.
+/// A pass of the discriminator over `images`, of which one holder lets go behind the forward pass. Returns the gradient of the
+/// images where the pass goes on behind them, and what the caller releases when the backward pass has ended.
 fn judge(
     discriminator: &Walked<'_>,
     live: &mut Live,
@@ -77,28 +88,12 @@ fn judge(
     layers: &Layers,
     images: Id,
     gradients: &mut Gradients,
-    wanted: bool,
-) {
-    let (_, ends) = judge_open(discriminator, live, pass, layers, images, gradients, wanted);
-    ends.into_iter().for_each(|block| live.release(block));
-}
-
-/// The same, while the backward pass is to go on behind the images, whose gradient is returned if it is `wanted`, with what is
-/// to be let go when it has ended.
-fn judge_open(
-    discriminator: &Walked<'_>,
-    live: &mut Live,
-    pass: &Pass,
-    layers: &Layers,
-    images: Id,
-    gradients: &mut Gradients,
-    wanted: bool,
 ) -> (Option<Gradient>, [Id; 2]) {
     let forward = discriminator.forward(live, pass.forward, images, Graph::Made);
     live.release(images);
     let loss = discriminator.loss(live, pass.loss, layers, &forward, &[]);
     let (reached, ends) = discriminator.backward_of_loss(live, pass.backward, layers, &loss);
-    (discriminator.backward(live, pass.backward, &forward, reached, gradients, wanted), ends)
+    (discriminator.backward(live, pass.backward, &forward, reached, gradients, pass.goes_on), ends)
 }
 
 #[cfg(test)]

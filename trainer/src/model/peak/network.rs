@@ -169,7 +169,7 @@ impl<'a> Walked<'a> {
     }
 
     /// The backward pass of the loss: the gradient of the map that it read. The program holds the loss, and the engine the 1
-    /// from which it starts, until [`end`](Walked::end).
+    /// from which it starts, until the whole backward pass has ended: these two are returned for the caller to release.
     pub(super) fn backward_of_loss(
         &self,
         live: &mut Live,
