@@ -59,8 +59,18 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, precision, ref measured, ref checkpoint, rules: by_rule, json } =
-        args;
+    let &PlanArgs {
+        model,
+        batch,
+        ref input,
+        optimizer,
+        precision,
+        ref measured,
+        ref checkpoint,
+        threads,
+        rules: by_rule,
+        json,
+    } = args;
     ensure!(
         precision == Precision::Fp32,
         "--precision {precision}: the rules of a plan are those of fp32; measure a step with trainer train --precision \
@@ -74,6 +84,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode> {
     let text = match (measured, checkpoint) {
         (None, Some(asked)) => {
             model_flags::is_chain(model, asked)?;
+            tch::set_num_threads(check::threads(threads)? as i32);
             let case = Case { model, batch, size, classes, device: DeviceName::Cpu, optimizer, in_place: true };
             alternatives(asked, &case, json)?
         }

@@ -10,7 +10,7 @@ pub struct ReproduceArgs {
     /// Rows by their numbers, 1 to 21, or all [default: all].
     #[arg(value_name = "ROW")]
     pub rows: Vec<String>,
-    /// Fewer and smaller measurements: all rows within minutes.
+    /// Fewer and smaller measurements. Their pages and results have files of their own.
     #[arg(long)]
     pub quick: bool,
     /// What the seed documents measured, as far as it fits into the machine.

@@ -1,10 +1,10 @@
 //! The folder of the pages: what was measured, and what is made of it.
 //!
 //! ```text
-//! OUT/results/ROW.json     everything that was measured for a row; whole or not there
-//!     index.md             made of these, as are the pages and pictures
-//!     row-ROW.md, row-ROW-*.svg
-//!     running/ROW/         what an interrupted run has measured so far; gone when the row is done
+//! OUT/results/ROW-DEPTH.json     everything that was measured for a row; whole or not there; DEPTH is quick or full
+//!     index.md                   made of these, as are the pages and pictures
+//!     row-ROW-DEPTH.md, row-ROW-DEPTH-*.svg
+//!     running/ROW-DEPTH/         what an interrupted run has measured so far; gone when the row is done
 //! ```
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::results::{Conditions, Results};
+use super::results::{Conditions, Depth, Results, name};
 use crate::written::write_whole;
 
 /// The folder, held by this process alone.
@@ -45,14 +45,14 @@ impl Folder {
     }
 
     /// The results of a row whose measurements have all ended.
-    pub(super) fn done(&self, row: u8) -> Result<Option<Results>> {
-        read(&self.path.join(format!("results/{row}.json")))
+    pub(super) fn done(&self, row: u8, depth: Depth) -> Result<Option<Results>> {
+        read(&in_results(&self.path, row, depth))
     }
 
     /// The results so far of a row that was interrupted under the same conditions; else none, and what others left of it is
     /// removed.
     pub(super) fn begun(&self, row: u8, conditions: &Conditions) -> Result<Results> {
-        let folder = self.running(row);
+        let folder = self.running(row, conditions.depth);
         // What cannot be read was left by another version of this program.
         match read(&folder.join("results.json")) {
             Ok(Some(results)) if results.conditions == *conditions => Ok(results),
@@ -69,24 +69,24 @@ impl Folder {
     }
 
     /// Whether an interrupted run left something of a row.
-    pub(super) fn has_begun(&self, row: u8) -> bool {
-        self.running(row).join("results.json").exists()
+    pub(super) fn has_begun(&self, row: u8, depth: Depth) -> bool {
+        self.running(row, depth).join("results.json").exists()
     }
 
     /// Where a measurement of a row may leave files. They stay until the row is done, so that a sweep in them goes on.
-    pub(super) fn work(&self, row: u8, measurement: &str) -> PathBuf {
-        self.running(row).join(measurement)
+    pub(super) fn work(&self, row: u8, depth: Depth, measurement: &str) -> PathBuf {
+        self.running(row, depth).join(measurement)
     }
 
     /// Stores what was measured so far.
     pub(super) fn store_begun(&self, results: &Results) -> Result<()> {
-        write(&self.running(results.row).join("results.json"), &json(results)?)
+        write(&self.running(results.row, results.conditions.depth).join("results.json"), &json(results)?)
     }
 
     /// Stores all results of a row.
     pub(super) fn store_done(&self, results: &Results) -> Result<()> {
-        write(&self.path.join(format!("results/{}.json", results.row)), &json(results)?)?;
-        let folder = self.running(results.row);
+        write(&in_results(&self.path, results.row, results.conditions.depth), &json(results)?)?;
+        let folder = self.running(results.row, results.conditions.depth);
         fs::remove_dir_all(&folder).with_context(|| format!("{}: cannot be removed", folder.display()))
     }
 
@@ -104,16 +104,20 @@ impl Folder {
         Ok(())
     }
 
-    fn running(&self, row: u8) -> PathBuf {
-        self.path.join("running").join(row.to_string())
+    fn running(&self, row: u8, depth: Depth) -> PathBuf {
+        self.path.join("running").join(name(row, depth))
     }
 }
 
-/// All complete results in `folder`, by row.
-pub(super) fn all(folder: &Path) -> Result<BTreeMap<u8, Results>> {
-    let rows = 1..=21;
-    let read = |row: u8| Ok(read(&folder.join(format!("results/{row}.json")))?.map(|results| (row, results)));
-    rows.filter_map(|row| read(row).transpose()).collect()
+/// All complete results in `folder`, by row and depth.
+pub(super) fn all(folder: &Path) -> Result<BTreeMap<(u8, Depth), Results>> {
+    let files = (1..=21).flat_map(|row| Depth::ALL.map(|depth| (row, depth)));
+    let read = |(row, depth)| Ok(read(&in_results(folder, row, depth))?.map(|results| ((row, depth), results)));
+    files.filter_map(|file| read(file).transpose()).collect()
+}
+
+fn in_results(folder: &Path, row: u8, depth: Depth) -> PathBuf {
+    folder.join("results").join(name(row, depth) + ".json")
 }
 
 /// The names of the pages and pictures in `folder`.
@@ -164,12 +168,13 @@ mod tests {
         }
         let folder = Folder::open(place.path()).expect("there");
         assert_eq!(folder.begun(4, &results.conditions).expect("there"), results);
-        assert_eq!(folder.done(4).expect("readable"), None, "it is not done yet");
+        assert_eq!(folder.done(4, Depth::Quick).expect("readable"), None, "it is not done yet");
         let other = Conditions { commit: None, ..results.conditions.clone() };
         assert_eq!(folder.begun(4, &other).expect("new").measured, []);
         folder.store_done(&results).expect("stored");
-        assert_eq!(folder.done(4).expect("readable"), Some(results));
-        assert!(!place.path().join("running/4").exists());
+        assert_eq!(folder.done(4, Depth::Quick).expect("readable"), Some(results));
+        assert_eq!(folder.done(4, Depth::Full).expect("readable"), None, "a quick run has files of its own");
+        assert!(!place.path().join("running/4-quick").exists());
     }
 
     #[test]

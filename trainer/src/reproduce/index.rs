@@ -1,17 +1,17 @@
 //! `index.md`: all rows with their verdicts, one number and one picture each.
 use super::markdown;
 use super::page::{Shown, file_name};
-use super::results::Results;
+use super::results::Depth;
 use super::spec::{Row, Table};
 
-/// A row with its results and how they are shown, where there are any.
-pub(super) type Entry<'a> = (&'a Row, Option<(&'a Results, &'a Shown)>);
+/// A row with its pages; that of the full run first, where there are both.
+pub(super) type Entry<'a> = (&'a Row, Vec<(Depth, &'a Shown)>);
 
 /// The page.
 pub(super) fn index(entries: &[Entry<'_>]) -> String {
-    let known = entries.iter().filter_map(|(_, shown)| shown.as_ref());
+    let known = entries.iter().filter_map(|(_, pages)| pages.first());
     let with_verdict = known.filter(|(_, shown)| shown.verdict.is_some()).count();
-    let rows = entries.iter().map(|(row, shown)| {
+    let rows = entries.iter().map(|(row, pages)| {
         let number = row.number;
         let cells = |name: String, verdict: &str, one: &str, picture: String, depth: &str| {
             [
@@ -26,17 +26,19 @@ pub(super) fn index(entries: &[Entry<'_>]) -> String {
             .to_vec()
         };
         let not_yet = |why: &str| cells(row.title.to_owned(), why, "", String::new(), "");
-        match (shown, row.work) {
-            (None, None) => not_yet("not built yet"),
-            (None, Some(_)) => not_yet("not measured yet"),
-            (Some((results, shown)), _) => {
-                let page = file_name(row);
+        match (pages.as_slice(), row.work) {
+            ([], Err(lacks)) => not_yet(&format!("not built yet: {lacks}")),
+            ([], Ok(_)) => not_yet(&format!("not measured yet: `cargo xtask reproduce {number} --full`")),
+            ([(depth, shown), others @ ..], _) => {
+                let page = file_name(row, *depth);
                 let verdict = shown.verdict.as_ref().map_or("no verdict", |verdict| verdict.word());
                 let picture = shown.thumbnail.as_ref().map_or(String::new(), |name| {
                     format!("<a href=\"{page}\"><img src=\"{name}\" width=\"180\" alt=\"{}\"></a>", row.title)
                 });
-                let depth = results.conditions.depth.flag().trim_start_matches('-');
-                cells(format!("[{}]({page})", row.title), verdict, &shown.number, picture, depth)
+                let others =
+                    others.iter().map(|(depth, _)| format!(", [{}]({})", depth.name(), file_name(row, *depth)));
+                let depths = depth.name().to_owned() + &others.collect::<String>();
+                cells(format!("[{}]({page})", row.title), verdict, &shown.number, picture, &depths)
             }
         }
     });
@@ -61,28 +63,27 @@ pub(super) fn index(entries: &[Entry<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::results::{self, Depth};
     use crate::reproduce::spec::{Verdict, Work};
 
     #[test]
     fn rows_with_and_without_results() {
-        let none = Row { number: 1, title: "Heap", seed: "000", published: "", work: None };
+        let none = Row { number: 1, title: "Heap", seed: "000", published: "", work: Err("its page") };
         let work = Work { measurements: |_: Depth| Vec::new(), finding: |_| unreachable!("is not asked here") };
-        let some = Row { number: 4, title: "Kernels", work: Some(work), ..none };
+        let some = Row { number: 4, title: "Kernels", work: Ok(work), ..none };
         let later = Row { number: 5, title: "Batches", ..some };
-        let of = results::example(4, Vec::new());
         let shown = Shown {
             verdict: Some(Verdict::Reproduced),
             number: "2 ms".to_owned(),
-            thumbnail: Some("row-04-time.svg".to_owned()),
+            thumbnail: Some("row-04-full-time.svg".to_owned()),
             files: Vec::new(),
         };
-        let text = index(&[(&none, None), (&some, Some((&of, &shown))), (&later, None)]);
+        let text =
+            index(&[(&none, vec![]), (&some, vec![(Depth::Full, &shown), (Depth::Quick, &shown)]), (&later, vec![])]);
         for line in [
-            "| 1 | Heap | 000 | not built yet |  |  |  |",
-            "| 4 | [Kernels](row-04.md) | 000 | reproduced | 2 ms | <a href=\"row-04.md\"><img src=\"row-04-time.svg\" \
-             width=\"180\" alt=\"Kernels\"></a> | quick |",
-            "| 5 | Batches | 000 | not measured yet |  |  |  |",
+            "| 1 | Heap | 000 | not built yet: its page |  |  |  |",
+            "| 4 | [Kernels](row-04-full.md) | 000 | reproduced | 2 ms | <a href=\"row-04-full.md\"><img \
+             src=\"row-04-full-time.svg\" width=\"180\" alt=\"Kernels\"></a> | full, [quick](row-04-quick.md) |",
+            "| 5 | Batches | 000 | not measured yet: `cargo xtask reproduce 5 --full` |  |  |  |",
         ] {
             assert!(text.lines().any(|found| found == line), "{line:?} is missing in\n{text}");
         }

@@ -1,7 +1,7 @@
 //! `trainer reproduce`: measures what the seed documents measured, and writes a page for each of their 21 rows.
 //!
 //! ```text
-//! rows: what was published, commands -> runs, a process each -> results/ROW.json -> pages, pictures, index
+//! rows: what was published, commands -> runs, a process each -> results/*.json -> pages, pictures, index
 //!                                       a row that was interrupted goes on with the measurements that it lacks
 //! ```
 mod results;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
 use self::folder::Folder;
 use self::page::Shown;
@@ -53,13 +53,13 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<ExitCode> {
     let finished = measure(&folder, &rows, &conditions, args.again)?;
     let shown = write(&folder, &args.out)?;
     for row in &rows {
-        console::print_result(&line(row, shown.get(&row.number), &args.out))?;
+        console::print_result(&line(row, depth, shown.get(&(row.number, depth)), &args.out))?;
     }
     if !finished {
         console::print_error_line("interrupted: what was measured is kept; the same command does the rest");
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
-    let failed = rows.iter().any(|row| shown.get(&row.number).is_some_and(|shown| shown.verdict.is_none()));
+    let failed = rows.iter().any(|row| shown.get(&(row.number, depth)).is_some_and(|shown| shown.verdict.is_none()));
     Ok(if failed { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
 }
 
@@ -70,47 +70,47 @@ fn asked(typed: &[String]) -> Result<Vec<&'static Row>> {
         let number: Option<u8> = word.parse().ok();
         let row = number.and_then(|number| rows::ROWS.iter().find(|row| row.number == number));
         let row = row.with_context(|| format!("there is no row `{word}`; give numbers from 1 to 21, or all"))?;
-        ensure!(row.work.is_some(), "row {number}, {}, is not built yet", row.title, number = row.number);
+        if let Err(lacks) = row.work {
+            bail!("row {}, {}, is not built yet: {lacks}", row.number, row.title);
+        }
         numbers.push(row.number);
     }
     let all = numbers.is_empty();
     let without: Vec<String> =
-        rows::ROWS.iter().filter(|row| row.work.is_none()).map(|row| row.number.to_string()).collect();
+        rows::ROWS.iter().filter(|row| row.work.is_err()).map(|row| row.number.to_string()).collect();
     if all && !without.is_empty() {
         console::print_error_line(&format!("not built yet, and left out: row {}", without.join(", ")));
     }
-    Ok(rows::ROWS.iter().filter(|row| row.work.is_some() && (all || numbers.contains(&row.number))).collect())
+    Ok(rows::ROWS.iter().filter(|row| row.work.is_ok() && (all || numbers.contains(&row.number))).collect())
 }
 
 /// Runs what the rows lack, and stores it. Returns whether all is there; the user may have ended it.
 fn measure(folder: &Folder, rows: &[&Row], conditions: &Conditions, again: bool) -> Result<bool> {
-    let measurements = |row: &Row| row.work.map_or(Vec::new(), |work| (work.measurements)(conditions.depth));
+    let measurements = |row: &Row| row.work.map_or_else(|_| Vec::new(), |work| (work.measurements)(conditions.depth));
     let mut todo: Vec<(&Row, Measurement)> = Vec::new();
     let mut pace = Pace::default();
     let mut known = 0;
     for &row in rows {
         let all = measurements(row);
         known += all.len();
-        if let Some(done) = folder.done(row.number)? {
-            if !again && done.conditions == *conditions && is_of(&done, &all) {
-                console::print_error_line(&format!(
-                    "row {}: measured before by this commit on this machine; --again measures it anew",
-                    row.number
-                ));
-                continue;
-            }
+        let done = folder.done(row.number, conditions.depth)?;
+        if done.is_some_and(|done| !again && done.conditions == *conditions && is_of(&done, &all)) {
+            console::print_error_line(&format!(
+                "row {}: measured before by this commit on this machine; --again measures it anew",
+                row.number
+            ));
+            continue;
         }
         let begun = folder.begun(row.number, conditions)?;
         todo.extend(all.into_iter().filter(|one| !has(&begun, one)).map(|one| (row, one)));
     }
     let mut progress = Progress::new(known, known - todo.len());
     for (place, (row, measurement)) in todo.iter().enumerate() {
-        let work = folder.work(row.number, &measurement.name);
+        let work = folder.work(row.number, conditions.depth, &measurement.name);
         let Some(measured) = runner::run(measurement, &work)? else { return Ok(false) };
         pace.add(place, Duration::from_nanos(measured.wall_ns));
         let how = match &measured.outcome {
             Outcome::Done(_) => format!("{:.1} s", measured.wall_ns as f64 / 1e9),
-            Outcome::Unavailable(reason) => format!("not measured: {reason}"),
             Outcome::Failed(reason) => format!("failed: {reason}"),
         };
         let mut begun = folder.begun(row.number, conditions)?;
@@ -121,7 +121,7 @@ fn measure(folder: &Folder, rows: &[&Row], conditions: &Conditions, again: bool)
     }
     // Rows of which everything was measured before an interruption, but for this.
     for &row in rows {
-        if folder.has_begun(row.number) {
+        if folder.has_begun(row.number, conditions.depth) {
             complete(folder, row, &measurements(row), conditions)?;
         }
     }
@@ -153,8 +153,11 @@ fn is_of(results: &Results, measurements: &[Measurement]) -> bool {
         && measurements.iter().all(|one| has(results, one))
 }
 
+/// The rows that have a page, by number and depth.
+type Known = BTreeMap<(u8, Depth), Shown>;
+
 /// Writes all pages of `path`. Returns the rows that have one.
-fn write(folder: &Folder, path: &Path) -> Result<BTreeMap<u8, Shown>> {
+fn write(folder: &Folder, path: &Path) -> Result<Known> {
     let results = folder::all(path)?;
     let (shown, pages) = pages(&results)?;
     folder.write_pages(&pages)?;
@@ -162,15 +165,20 @@ fn write(folder: &Folder, path: &Path) -> Result<BTreeMap<u8, Shown>> {
 }
 
 /// All pages and pictures by name: a function of the results.
-fn pages(results: &BTreeMap<u8, Results>) -> Result<(BTreeMap<u8, Shown>, BTreeMap<String, String>)> {
+fn pages(results: &BTreeMap<(u8, Depth), Results>) -> Result<(Known, BTreeMap<String, String>)> {
     let mut shown = BTreeMap::new();
     for row in &rows::ROWS {
-        if let Some(results) = results.get(&row.number) {
-            shown.insert(row.number, page::show(row, results)?);
+        for depth in Depth::ALL {
+            if let Some(results) = results.get(&(row.number, depth)) {
+                shown.insert((row.number, depth), page::show(row, results)?);
+            }
         }
     }
-    let entries: Vec<index::Entry<'_>> =
-        rows::ROWS.iter().map(|row| (row, results.get(&row.number).zip(shown.get(&row.number)))).collect();
+    let of = |number: u8| {
+        let pages = Depth::ALL.into_iter().filter_map(|depth| Some((depth, shown.get(&(number, depth))?)));
+        pages.collect::<Vec<_>>()
+    };
+    let entries: Vec<index::Entry<'_>> = rows::ROWS.iter().map(|row| (row, of(row.number))).collect();
     let mut pages: BTreeMap<String, String> = [("index.md".to_owned(), index::index(&entries))].into();
     for shown in shown.values() {
         pages.extend(shown.files.iter().cloned());
@@ -179,11 +187,11 @@ fn pages(results: &BTreeMap<u8, Results>) -> Result<(BTreeMap<u8, Shown>, BTreeM
 }
 
 /// What the terminal says of a row.
-fn line(row: &Row, shown: Option<&Shown>, out: &Path) -> String {
+fn line(row: &Row, depth: Depth, shown: Option<&Shown>, out: &Path) -> String {
     let Some(Shown { verdict, number, .. }) = shown else {
         return format!("{:2}  {}: not measured", row.number, row.title);
     };
-    let page = out.join(page::file_name(row));
+    let page = out.join(page::file_name(row, depth));
     let verdict = verdict.as_ref().map_or("no verdict".to_owned(), |verdict| {
         format!("{} {}", verdict.word(), verdict.because()).trim_end().to_owned()
     });
@@ -241,7 +249,7 @@ mod tests {
     fn measurements_of_a_row_have_names_of_their_own() {
         assert!(rows::ROWS.iter().map(|row| row.number).eq(1..=21));
         for row in &rows::ROWS {
-            let Some(work) = row.work else { continue };
+            let Ok(work) = row.work else { continue };
             for depth in [Depth::Quick, Depth::Full] {
                 let mut names: Vec<String> = (work.measurements)(depth).into_iter().map(|one| one.name).collect();
                 let count = names.len();

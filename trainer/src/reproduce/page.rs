@@ -1,5 +1,5 @@
 //! The page of one row, and its pictures: a function of its results.
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 
 use super::markdown;
 use super::results::{Depth, Results};
@@ -18,8 +18,12 @@ pub(super) struct Shown {
 }
 
 /// The name of a row's page.
-pub(super) fn file_name(row: &Row) -> String {
-    format!("row-{:02}.md", row.number)
+pub(super) fn file_name(row: &Row, depth: Depth) -> String {
+    stem(row, depth) + ".md"
+}
+
+fn stem(row: &Row, depth: Depth) -> String {
+    format!("row-{:02}-{}", row.number, depth.name())
 }
 
 /// The page of `row`, with its pictures.
@@ -27,7 +31,8 @@ pub(super) fn file_name(row: &Row) -> String {
 /// # Errors
 /// When the results are not those of this row's measurements.
 pub(super) fn show(row: &Row, results: &Results) -> Result<Shown> {
-    let work = row.work.with_context(|| format!("row {} has results and is not built yet", row.number))?;
+    let depth = results.conditions.depth;
+    let Ok(work) = row.work else { bail!("row {} has results and is not built yet", row.number) };
     let found = (work.finding)(results);
     let failed = results.failed();
     let finding = match found {
@@ -37,8 +42,8 @@ pub(super) fn show(row: &Row, results: &Results) -> Result<Shown> {
         Err(problem) => return Err(problem.context(format!("row {}", row.number))),
     };
     let verdict = Verdict::of(&finding.claims);
-    let name = |figure: &str| format!("row-{:02}-{figure}.svg", row.number);
-    let mut text = head(row);
+    let name = |figure: &str| format!("{}-{figure}.svg", stem(row, depth));
+    let mut text = head(row, depth);
     text.push_str(&match verdict.because() {
         "" => format!("**{}**: {}\n", verdict.word(), finding.number),
         because => format!("**{}** {because}.\n\nIn one number: {}\n", verdict.word(), finding.number),
@@ -56,19 +61,24 @@ pub(super) fn show(row: &Row, results: &Results) -> Result<Shown> {
     text.push_str(&measured(row, results));
     let Finding { number, figures, .. } = finding;
     let thumbnail = figures.first().map(|figure| name(&figure.name));
-    let mut files = vec![(file_name(row), text)];
+    let mut files = vec![(file_name(row, depth), text)];
     files.extend(figures.into_iter().map(|figure| (name(&figure.name), figure.svg)));
     Ok(Shown { verdict: Some(verdict), number, thumbnail, files })
 }
 
-fn head(row: &Row) -> String {
-    format!("# {}. {}\n\nSeed {}: {}\n\n", row.number, row.title, row.seed, row.published)
+fn head(row: &Row, depth: Depth) -> String {
+    let quick = match depth {
+        Depth::Full => "",
+        Depth::Quick => "This page is from a quick run: fewer and smaller measurements than `--full` makes.\n\n",
+    };
+    format!("# {}. {}\n\nSeed {}: {}\n\n{quick}", row.number, row.title, row.seed, row.published)
 }
 
 /// A page that only says what failed.
 fn without_numbers(row: &Row, results: &Results) -> Shown {
-    let text = head(row) + "There is no verdict: a measurement failed.\n" + &measured(row, results);
-    let files = vec![(file_name(row), text)];
+    let depth = results.conditions.depth;
+    let text = head(row, depth) + "There is no verdict: a measurement failed.\n" + &measured(row, results);
+    let files = vec![(file_name(row, depth), text)];
     Shown { verdict: None, number: "a measurement failed".to_owned(), thumbnail: None, files }
 }
 
@@ -91,36 +101,26 @@ fn claims(claims: &[Claim]) -> Table {
 /// What ran, where, and how it ended.
 fn measured(row: &Row, results: &Results) -> String {
     let conditions = &results.conditions;
-    let depth = conditions.depth;
-    let number = row.number;
-    let mut text =
-        format!("\n## How it was measured\n\n`cargo xtask reproduce {number} {}` runs\n\n```\n", depth.flag());
+    let mut text = format!(
+        "\n## How it was measured\n\n`cargo xtask reproduce {} --{}` runs\n\n```\n",
+        row.number,
+        conditions.depth.name()
+    );
     for measured in &results.measured {
         for command in &measured.commands {
             text.push_str(&format!("{command}\n"));
         }
     }
     text.push_str("```\n\n");
-    if depth == Depth::Quick {
-        text.push_str("These are the numbers of a quick run: fewer and smaller measurements than `--full` makes.\n\n");
-    }
     let seconds: u64 = results.measured.iter().map(|measured| measured.wall_ns).sum::<u64>() / 1_000_000_000;
     text.push_str(&format!(
         "Machine: {}. Seed {}. Commit {}. It took {seconds} s. Every number above is made of \
-         [results/{number}.json](results/{number}.json).\n",
+         [results/{file}.json](results/{file}.json).\n",
         conditions.machine.text(),
         conditions.seed,
         conditions.commit.as_deref().unwrap_or("unknown"),
+        file = results.name(),
     ));
-    for measured in &results.measured {
-        if let Some((reason, _)) = results.unavailable(&measured.name) {
-            let command = measured.commands.join("`, `");
-            text.push_str(&format!(
-                "\nNot measured: `{}`, because {reason}. The command: `{command}`\n",
-                measured.name
-            ));
-        }
-    }
     for (measured, reason) in results.failed() {
         text.push_str(&format!("\nFailed: `{}`: {reason}\n", measured.name));
     }
@@ -136,7 +136,7 @@ mod tests {
 
     fn finding(results: &Results) -> Result<Finding> {
         let ms = number(results.of("conv")?, "/ms")?;
-        let gpu = results.unavailable("gpu").map_or(Holds::Yes, |(reason, _)| Holds::Unknown(reason.to_owned()));
+        let gpu = Holds::Unknown("there is no GPU".to_owned());
         let claim = |what: &str, holds: Holds| Claim {
             what: what.to_owned(),
             published: "2 ms".to_owned(),
@@ -154,26 +154,24 @@ mod tests {
 
     fn row() -> Row {
         let work = Work { measurements: |_| Vec::new(), finding };
-        Row { number: 4, title: "T", seed: "000, Figure 7", published: "It takes 2 ms.", work: Some(work) }
+        Row { number: 4, title: "T", seed: "000, Figure 7", published: "It takes 2 ms.", work: Ok(work) }
     }
 
     #[test]
     fn a_page_has_verdict_numbers_commands_and_conditions() {
-        let gpu = ("gpu", Outcome::Unavailable("there is no GPU".to_owned()));
-        let of = results::example(4, vec![("conv", Outcome::Done(json!({ "ms": 5.5 }))), gpu]);
+        let of = results::example(4, vec![("conv", Outcome::Done(json!({ "ms": 5.5 })))]);
         let shown = show(&row(), &of).expect("a page");
         assert_eq!(shown.verdict, Some(Verdict::Differs("it takes longer".to_owned())));
-        assert_eq!(shown.thumbnail.as_deref(), Some("row-04-time.svg"));
+        assert_eq!(shown.thumbnail.as_deref(), Some("row-04-quick-time.svg"));
         let names: Vec<&str> = shown.files.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["row-04.md", "row-04-time.svg"]);
+        assert_eq!(names, ["row-04-quick.md", "row-04-quick-time.svg"]);
         for text in [
             "**differs because** it takes longer.",
             "| time | 2 ms | 5.5 ms | no: it takes longer |",
             "| on a GPU | 2 ms | 5.5 ms | cannot be told here: there is no GPU |",
             "\ntrainer conv\n",
-            "Machine: A, 2 processor(s). Seed 1. Commit abc. It took 4 s.",
-            "Not measured: `gpu`, because there is no GPU. The command: `trainer gpu`",
-            "the numbers of a quick run",
+            "Machine: A, 2 processor(s). Seed 1. Commit abc. It took 2 s.",
+            "This page is from a quick run",
         ] {
             assert!(shown.files[0].1.contains(text), "{text:?} is missing in\n{}", shown.files[0].1);
         }

@@ -1,26 +1,30 @@
-//! What was measured for a row: the file `results/ROW.json`, from which the pages are made and from nothing else.
+//! What was measured for a row: the file `results/ROW-quick.json` or `results/ROW-full.json`, from which its page is made and
+//! from nothing else.
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::machine::Machine;
 
-/// How much of a row is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How much of a row is measured. The order is that in which a row's pages are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Depth {
-    /// All rows within minutes: fewer batches, smaller images, fewer repeats.
-    Quick,
     /// What the seed documents measured, as far as it fits into the machine.
     Full,
+    /// Fewer batches, smaller images, fewer repeats.
+    Quick,
 }
 
 impl Depth {
-    /// The flag that asks for it.
-    pub(super) fn flag(self) -> &'static str {
+    /// Both.
+    pub(super) const ALL: [Depth; 2] = [Depth::Full, Depth::Quick];
+
+    /// Its name, in the names of files too: a quick run never writes over the results of a full one.
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Depth::Quick => "--quick",
-            Depth::Full => "--full",
+            Depth::Full => "full",
+            Depth::Quick => "quick",
         }
     }
 }
@@ -62,17 +66,20 @@ pub(super) struct Measured {
 pub(super) enum Outcome {
     /// With what the commands printed or wrote.
     Done(Value),
-    /// The machine lacks something that it needs; the reason says what.
-    Unavailable(String),
     /// A command failed; the reason is what it said last.
     Failed(String),
 }
 
 impl Results {
+    /// The name of their file without `.json`.
+    pub(super) fn name(&self) -> String {
+        name(self.row, self.conditions.depth)
+    }
+
     /// The measurement of that name.
     pub(super) fn measured(&self, name: &str) -> Result<&Measured> {
         let found = self.measured.iter().find(|measured| measured.name == name);
-        found.with_context(|| format!("results/{}.json has no measurement `{name}`", self.row))
+        found.with_context(|| format!("results/{}.json has no measurement `{name}`", self.name()))
     }
 
     /// What the measurement of that name gave.
@@ -82,7 +89,7 @@ impl Results {
     pub(super) fn of(&self, name: &str) -> Result<&Value> {
         match &self.measured(name)?.outcome {
             Outcome::Done(value) => Ok(value),
-            Outcome::Unavailable(reason) | Outcome::Failed(reason) => bail!("`{name}` has no numbers: {reason}"),
+            Outcome::Failed(reason) => bail!("`{name}` has no numbers: {reason}"),
         }
     }
 
@@ -97,15 +104,6 @@ impl Results {
             .collect()
     }
 
-    /// Why the measurement of that name could not run on this machine, if that is so.
-    pub(super) fn unavailable(&self, name: &str) -> Option<(&str, &Measured)> {
-        let measured = self.measured(name).ok()?;
-        match &measured.outcome {
-            Outcome::Unavailable(reason) => Some((reason, measured)),
-            _ => None,
-        }
-    }
-
     /// The measurements that failed.
     pub(super) fn failed(&self) -> Vec<(&Measured, &str)> {
         self.measured
@@ -116,6 +114,11 @@ impl Results {
             })
             .collect()
     }
+}
+
+/// The name of a row's files.
+pub(super) fn name(row: u8, depth: Depth) -> String {
+    format!("{row}-{}", depth.name())
 }
 
 /// The number at a JSON pointer.
@@ -159,18 +162,13 @@ mod tests {
     fn what_has_no_numbers_is_told_by_name() {
         let results = example(
             4,
-            vec![
-                ("conv", Outcome::Done(json!({ "a": [1.5] }))),
-                ("gpu", Outcome::Unavailable("no GPU".to_owned())),
-                ("conv-2", Outcome::Failed("no room".to_owned())),
-            ],
+            vec![("conv", Outcome::Done(json!({ "a": [1.5] }))), ("conv-2", Outcome::Failed("no room".to_owned()))],
         );
         assert_eq!(number(results.of("conv").expect("there"), "/a/0").expect("a number"), 1.5);
         let problem = |name: &str| results.of(name).expect_err("no numbers").to_string();
-        assert_eq!(problem("gpu"), "`gpu` has no numbers: no GPU");
-        assert_eq!(problem("cpu"), "results/4.json has no measurement `cpu`");
+        assert_eq!(problem("conv-2"), "`conv-2` has no numbers: no room");
+        assert_eq!(problem("cpu"), "results/4-quick.json has no measurement `cpu`");
         assert_eq!(results.beginning("conv").len(), 1, "the one that failed has no numbers");
-        assert_eq!(results.unavailable("gpu").map(|(reason, _)| reason), Some("no GPU"));
         assert_eq!(results.failed().iter().map(|(_, reason)| *reason).collect::<Vec<_>>(), ["no room"]);
     }
 }

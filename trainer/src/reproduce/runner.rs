@@ -8,13 +8,11 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
 use super::results::{Measured, Outcome};
-use super::spec::{FOLDER, Measurement, Reads};
+use super::spec::{FOLDER, Measurement};
 use crate::{child, console, exit_code, interrupt};
 
 /// Lines of a failed command that are kept.
 const KEPT_LINES: usize = 3;
-/// What a machine lacks on which a run with `--device cuda:0` is refused.
-const NO_GPU: &str = "this machine has no GPU that libtorch can use";
 
 /// How one command ended.
 enum Ended {
@@ -36,9 +34,7 @@ pub(super) fn run(measurement: &Measurement, folder: &Path) -> Result<Option<Mea
     for typed in &measurement.commands {
         match run_one(typed, folder)? {
             Ended::Printed(stdout) => {
-                if let Reads::Json(keep) = measurement.reads {
-                    add(&mut parts, &stdout, keep).with_context(|| format!("`{typed}` printed no JSON"))?;
-                }
+                add(&mut parts, &stdout, measurement.keep).with_context(|| format!("`{typed}` printed no JSON"))?;
             }
             Ended::Refused(reason) => {
                 refused = Some(reason);
@@ -47,14 +43,7 @@ pub(super) fn run(measurement: &Measurement, folder: &Path) -> Result<Option<Mea
             Ended::Interrupted => return Ok(None),
         }
     }
-    let outcome = match (refused, measurement.reads) {
-        (Some(reason), _) if measurement.gpu && reason.contains("--device cuda") => {
-            Outcome::Unavailable(NO_GPU.to_owned())
-        }
-        (Some(reason), _) => Outcome::Failed(reason),
-        (None, Reads::Json(_)) => Outcome::Done(Value::Object(parts)),
-        (None, Reads::Table(file, columns)) => Outcome::Done(table(&folder.join(file), columns)?),
-    };
+    let outcome = refused.map_or_else(|| Outcome::Done(Value::Object(parts)), Outcome::Failed);
     Ok(Some(Measured {
         name: measurement.name.clone(),
         commands: measurement.commands.clone(),
@@ -137,28 +126,6 @@ fn kept(keep: &[&str], name: &str) -> bool {
     keep.is_empty() || keep.contains(&name)
 }
 
-/// The rows of a CSV file as objects; cells that are numbers as numbers, empty ones as null.
-fn table(path: &Path, columns: &[&str]) -> Result<Value> {
-    let mut reader = csv::Reader::from_path(path).with_context(|| format!("{}: is not there", path.display()))?;
-    let heads = reader.headers()?.clone();
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.with_context(|| format!("{}: is no table", path.display()))?;
-        let cells = heads.iter().zip(&record).filter(|(head, _)| kept(columns, head));
-        rows.push(cells.map(|(head, text)| (head.to_owned(), cell(text))).collect::<Map<_, _>>().into());
-    }
-    Ok(Value::Array(rows))
-}
-
-fn cell(text: &str) -> Value {
-    match (text, text.parse::<u64>(), text.parse::<f64>()) {
-        ("", _, _) => Value::Null,
-        (_, Ok(whole), _) => whole.into(),
-        (_, _, Ok(real)) if real.is_finite() => real.into(),
-        _ => text.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,20 +146,5 @@ mod tests {
         add(&mut parts, r#"{"peak": 1, "run": {"path": "x"}}"#, &["peak", "steps"]).expect("fine");
         add(&mut parts, r#"{"steps": [2]}"#, &["peak", "steps"]).expect("fine");
         assert_eq!(Value::Object(parts), json!({ "peak": 1, "steps": [2] }));
-    }
-
-    #[test]
-    fn cells_are_numbers_text_or_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a.csv");
-        std::fs::write(&path, "model,batch,ms,left_out\nlenet5,4,1.5,9\nresnet18,8,,9\n").expect("written");
-        let found = table(&path, &["model", "batch", "ms"]).expect("read");
-        assert_eq!(
-            found,
-            json!([
-                { "model": "lenet5", "batch": 4, "ms": 1.5 },
-                { "model": "resnet18", "batch": 8, "ms": null },
-            ])
-        );
     }
 }

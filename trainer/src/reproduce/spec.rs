@@ -1,5 +1,4 @@
 //! What a row of the study is: what was published, what measures it here, and what is found in the results.
-use anyhow::Result;
 
 use super::results::{Depth, Results};
 
@@ -12,8 +11,8 @@ pub(super) struct Row {
     pub(super) seed: &'static str,
     /// What the document says.
     pub(super) published: &'static str,
-    /// `None` of a row that is not built yet.
-    pub(super) work: Option<Work>,
+    /// Of a row that is not built yet, what it lacks.
+    pub(super) work: Result<Work, &'static str>,
 }
 
 /// How a row is measured, and what its results say.
@@ -21,7 +20,7 @@ pub(super) struct Row {
 pub(super) struct Work {
     pub(super) measurements: fn(Depth) -> Vec<Measurement>,
     /// A function of the results alone.
-    pub(super) finding: fn(&Results) -> Result<Finding>,
+    pub(super) finding: fn(&Results) -> anyhow::Result<Finding>,
 }
 
 /// Commands of this project that are run one after the other, and what is read when they have ended.
@@ -31,42 +30,21 @@ pub(super) struct Measurement {
     /// Words with spaces between them: settings of the environment (`NAME=VALUE`), a program of this project, its
     /// arguments. [`FOLDER`] stands for an empty folder that all of them share.
     pub(super) commands: Vec<String>,
-    pub(super) reads: Reads,
-    /// Whether it needs a GPU. Without one it is unavailable, and has not failed.
-    pub(super) gpu: bool,
+    /// What is read: of the JSON that each command prints on stdout that prints any, these parts; all of it where none is
+    /// named. Of several commands the parts are put together.
+    pub(super) keep: &'static [&'static str],
 }
 
 /// Stands for the folder of a measurement in its commands.
 pub(super) const FOLDER: &str = "{folder}";
 
-/// What is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
-    /// The JSON that each command prints on stdout that prints any: these parts of it; all of it where none is named. Of
-    /// several commands the parts are put together.
-    Json(&'static [&'static str]),
-    /// A table that the last command wrote, CSV, with these columns.
-    Table(&'static str, &'static [&'static str]),
-}
-
 impl Measurement {
     /// One command that prints JSON.
     pub(super) fn json(name: impl Into<String>, command: impl Into<String>) -> Measurement {
-        Measurement { name: name.into(), commands: vec![command.into()], reads: Reads::Json(&[]), gpu: false }
+        Measurement { name: name.into(), commands: vec![command.into()], keep: &[] }
     }
 
-    /// One command that writes a table.
-    pub(super) fn table(
-        name: impl Into<String>,
-        command: impl Into<String>,
-        file: &'static str,
-        columns: &'static [&'static str],
-    ) -> Measurement {
-        let reads = Reads::Table(file, columns);
-        Measurement { name: name.into(), commands: vec![command.into()], reads, gpu: false }
-    }
-
-    /// A training run, and what commands of the viewer say of its timeline.
+    /// A run, and what commands of the viewer say of its timeline.
     pub(super) fn viewed(
         name: impl Into<String>,
         run: &str,
@@ -76,12 +54,7 @@ impl Measurement {
         let timeline = format!("{FOLDER}/run.timeline.json");
         let views = viewer.iter().map(|command| format!("viewer {command} {timeline} --json"));
         let commands = [format!("trainer {run} --out {timeline}")].into_iter().chain(views).collect();
-        Measurement { name: name.into(), commands, reads: Reads::Json(keep), gpu: false }
-    }
-
-    /// The same on a GPU.
-    pub(super) fn on_a_gpu(self) -> Measurement {
-        Measurement { gpu: true, ..self }
+        Measurement { name: name.into(), commands, keep }
     }
 }
 
@@ -121,6 +94,16 @@ impl Holds {
     /// `because` says why where it does not.
     pub(super) fn if_so(holds: bool, because: impl Into<String>) -> Holds {
         if holds { Holds::Yes } else { Holds::No(because.into()) }
+    }
+
+    /// What several runs say: a claim that is met in some of them alone is not known.
+    pub(super) fn in_every(runs: &[bool], because: impl Into<String>) -> Holds {
+        let met = runs.iter().filter(|met| **met).count();
+        match met {
+            0 => Holds::No(because.into()),
+            _ if met == runs.len() => Holds::Yes,
+            _ => Holds::Unknown(format!("{met} of {} runs meet it", runs.len())),
+        }
     }
 }
 
@@ -193,6 +176,13 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_disagree_leave_a_claim_open() {
+        assert_eq!(Holds::in_every(&[true, true], "slow"), Holds::Yes);
+        assert_eq!(Holds::in_every(&[false, false], "slow"), Holds::No("slow".to_owned()));
+        assert_eq!(Holds::in_every(&[true, false, true], "slow"), Holds::Unknown("2 of 3 runs meet it".to_owned()));
+    }
 
     #[test]
     fn a_verdict_follows_from_the_claims() {

@@ -4,6 +4,9 @@ use anyhow::Result;
 use crate::chart::{self, Dot, Line, Scale, Titles};
 use crate::reproduce::spec::{Claim, Figure, Holds, Table};
 
+/// Threads of libtorch in all runs. With one, the bytes and the parts of a step do not depend on how many processors a machine
+/// has, and on a busy machine no thread waits for another.
+pub(super) const THREADS: &str = "--threads 1";
 /// Bytes of a MiB.
 pub(super) const MIB: f64 = 1_048_576.0;
 
