@@ -52,7 +52,7 @@ pub(super) fn index(entries: &[Entry<'_>]) -> String {
          Five documents on training neural networks on small devices made {} systems and experiments. Each has a row here; {with_verdict} \
          of them have a verdict today. A page says what was published, what this project measured, with which commands, and on which \
          machine.\n\n\
-         `cargo xtask reproduce 18 --quick` measures one row on your machine and writes its page, `cargo xtask reproduce all --quick` all. \
+         `cargo xtask reproduce 18 --quick` measures one row on your machine and writes its page, `cargo xtask reproduce all --quick` all that are built. \
          The pages are made of the files in `results/` and of nothing else. The column `run` says whether a row was measured by \
          `--quick` or by `--full`.\n\n{}",
         entries.len(),

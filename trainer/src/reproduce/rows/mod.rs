@@ -29,7 +29,7 @@ pub(super) const ROWS: [Row; 21] = [
         seed: "000, Figures 2 to 5",
         published: "In massif's heap profiles of MobileNetV1 and ResNet-18 convolutions own most memory and batch norms come \
                     second. MobileNetV1 needs more than ResNet-18, in training and in inference.",
-        work: Err("no command reads the peaks of a timeline into a page yet (`cargo xtask demo` draws the heaps)"),
+        work: Err("`cargo xtask demo` draws the heaps; a page of them does not exist"),
     },
     Row {
         number: 2,
@@ -37,7 +37,7 @@ pub(super) const ROWS: [Row; 21] = [
         seed: "000, Figure 6",
         published: "With a GPU the heap peaks at 1.8 GB for both networks. In all, MobileNetV1 needs 4.4 GB on a CPU and 4.0 GB with a \
                     GPU, ResNet-18 3.0 and 3.3 GB. The GPU's memory stays within 100 MB.",
-        work: Err("no command puts a GPU's peak beside the heap's yet"),
+        work: Err("no page puts the peak of a GPU beside the heap's"),
     },
     operations::TIME_BY_OPERATION,
     Row {

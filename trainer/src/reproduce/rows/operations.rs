@@ -98,11 +98,12 @@ fn time_by_operation(results: &Results) -> Result<Finding> {
         let mut distinct = orders;
         distinct.sort();
         distinct.dedup();
+        let orders = distinct.join("; ");
         claims.push(claim(
             format!("{model}: what takes the most time, and what comes second"),
             ORDER,
-            distinct.join("; "),
-            Holds::in_every(&same, format!("the order in {model} is another here")),
+            orders.clone(),
+            Holds::in_every(&same, format!("the order in {model} is another here: {orders}")),
         ));
         // The run whose ratio is the median of all is drawn.
         runs.sort_by(|one, other| {
