@@ -47,6 +47,7 @@
 //! | `ALLOC_TRACKER_NEAR_LIMIT=256MiB` | a line on stderr and a copy of the timeline when less is left until a limit (`10%`, `off`) |
 //! | `ALLOC_TRACKER_DUMP_AT=8GiB` | a copy of the timeline when the live bytes cross that (`8GiB,12GiB`: two) |
 //! | `ALLOC_TRACKER_TIMES=on` | time, processor time and energy by scope (`cpu`: and each thread's own processor time) |
+//! | `ALLOC_TRACKER_CONTROL=FOLDER` | a folder through which `alloc-tracker dump`, `mark` and `stop` ask |
 //! | `ALLOC_TRACKER_POWER_FILE=tegra.log` | a file to which the text of tegrastats or `vcgencmd pmic_read_adc` is written |
 //!
 //! # Features
@@ -95,11 +96,20 @@ mod session;
 mod startup;
 
 pub use alloc_replay::BlockSize;
-pub use alloc_timeline::{Category, Resolution};
+pub use alloc_timeline::{Category, DerivedPhase, Resolution, work_of};
 #[doc(hidden)]
 /// Where this process's control groups are: for programs that make groups of their own.
 pub mod control_group {
     pub use crate::probe::cgroup::{Place, Version, find_version};
+}
+
+#[doc(hidden)]
+/// For the library that is preloaded into programs which know nothing of the tracker: it starts and ends sessions in their
+/// place.
+pub mod unaided {
+    pub use crate::recorder::{Request, ask, is_recorded};
+    pub use crate::session::forget_ended;
+    pub use crate::startup::start_up;
 }
 
 pub use door::c as malloc_family;
@@ -107,6 +117,6 @@ pub use door::{Over, Tracker};
 pub use probe::interposition::{interposition, untracked_objects};
 pub use recorder::{Approach, Expected, PeakAction};
 pub use scopes::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
-pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard};
+pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard, derived_steps};
 pub use settings::LeastRoom;
 pub use settings::times::Times;

@@ -1,5 +1,6 @@
 //! Start-up and forks: the functions that run before `main`, and before and after each fork.
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloc_replay::{NOBODY, RUNTIME};
 
@@ -14,7 +15,19 @@ use crate::{backend, recorder, session};
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
 static BEFORE_MAIN: extern "C" fn() = before_main;
 
+/// Whether [`start_up`] has run.
+static STARTED: AtomicBool = AtomicBool::new(false);
+
 extern "C" fn before_main() {
+    start_up();
+}
+
+/// What must be done before `main`; does nothing the second time. A library that starts a session before `main` calls it
+/// first, because the loader's order within one library is that of the linker.
+pub fn start_up() {
+    if STARTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
     ledger::main_begins();
     watch_forks();
     // On the first call jemalloc allocates what it needs for the answer. Later there might be no memory for that.

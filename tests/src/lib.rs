@@ -29,6 +29,7 @@ pub fn binary(name: &str) -> PathBuf {
     let path = profile.expect("the tests run in a profile's folder").with_file_name("release").join(name);
     let build = match name.split_once('/') {
         Some((_, example)) => format!("cargo build --release -p trainer --example {example}"),
+        None if name == "alloc-tracker" => "cargo build --release -p alloc-tracker-cli".to_owned(),
         None => format!("cargo build --release -p {name}"),
     };
     assert!(path.exists(), "{} is not there; build it with: {build}", path.display());

@@ -1,6 +1,8 @@
 //! Which tensors are alive after the backward pass, and which are not any more.
+use std::collections::BTreeMap;
+
 use alloc_timeline::{Category, Snapshot, Timeline};
-use tests::{Config, requested, requested_by_layer, tables};
+use tests::{Config, folder, requested, requested_by_layer, rows, run, tables};
 
 /// Model, its parameters (published counts), and the channels of its batch norms.
 const MODELS: [(&str, u64, u64); 2] = [("resnet18", 11_689_512, 4_800), ("mobilenet_v1", 4_231_976, 10_944)];
@@ -62,6 +64,44 @@ fn momentum_comes_with_the_first_optimizer_step() {
         assert_eq!(at("end of step", Category::OptimizerState), [state, state, state], "{model}");
         assert_eq!(at("end of forward", Category::Gradient), [0, 0, 0], "{model}");
         assert_eq!(at("end of step", Category::Gradient), [0, 0, 0], "{model}");
+    }
+}
+
+/// Usable bytes of one category, by layer: what a table of the peak shows.
+fn usable_by_layer(timeline: &Timeline, table: &Snapshot, category: Category) -> BTreeMap<String, u64> {
+    let mut by_layer = BTreeMap::new();
+    for (scope, row) in rows(timeline, table).filter(|(_, row)| row.category == category) {
+        *by_layer.entry(scope.layer.clone()).or_default() += row.usable_bytes;
+    }
+    by_layer
+}
+
+/// An optimizer's state belongs to its parameter's layer, and none of it to no layer: momentum, which is as large as the
+/// parameters, and both of Adam's moments. ResNet-18 has 46,761,472 usable bytes of parameters.
+#[test]
+fn an_optimizers_state_is_of_its_parameters_layer() {
+    let folder = folder();
+    for (optimizer, states) in [("sgd", 1), ("adam", 2)] {
+        let out = folder.path().join(format!("{optimizer}.timeline.json"));
+        let ran = run(Config::train("resnet18", 2, 64, 2).command(&out).args(["--optimizer", optimizer]));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let timeline = alloc_timeline::load(&out).expect("a timeline");
+        let table = *tables(&timeline, "end of step").last().expect("a table");
+        let parameters = usable_by_layer(&timeline, table, Category::Parameter);
+        let expected: BTreeMap<String, u64> =
+            parameters.iter().map(|(layer, bytes)| (layer.clone(), bytes * states)).collect();
+        assert_eq!(usable_by_layer(&timeline, table, Category::OptimizerState), expected, "{optimizer}");
+        assert_eq!(parameters.values().sum::<u64>(), 46_761_472);
+        assert!(!parameters.contains_key(""), "every parameter has a layer");
+    }
+}
+
+/// The program names its phases and steps: none of them is left to operators.
+#[test]
+fn nothing_is_derived_in_a_program_that_names_its_phases() {
+    for (model, ..) in MODELS {
+        assert_eq!(trained(model).derived_phases, Vec::<String>::new(), "{model}");
+        assert!(trained(model).steps.iter().all(|step| !step.derived), "{model}");
     }
 }
 

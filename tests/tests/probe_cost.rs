@@ -19,7 +19,10 @@ fn sum(timeline: &Timeline, counts: impl Fn(&str) -> bool) -> u64 {
 fn the_probes_take_less_than_the_threads_that_read_them() {
     let timeline = timeline();
     let utilisation = timeline.utilisation.as_ref().expect("/proc/self/task can be read here");
-    let ours = utilisation.threads.iter().filter(|thread| ["alloc-recorder", "alloc-worker"].contains(&&*thread.name));
+    let ours = utilisation
+        .threads
+        .iter()
+        .filter(|thread| ["alloc-recorder", "alloc-worker", "alloc-marker"].contains(&&*thread.name));
     let threads: Vec<u64> = ours.map(|thread| thread.user_ns + thread.system_ns).collect();
     assert_eq!(threads.len(), 2, "{:?}", utilisation.threads);
     let probes = sum(timeline, |probe| probe != "closing");

@@ -3,17 +3,23 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Snapshot, Timeline};
-use tests::{rows, tables, victim};
+use tests::{Ran, rows, tables, victim};
 
 /// Requested bytes in the snapshot by phase and layer, owners without either left out; the timeline as well.
 fn tried(what: &str) -> (Timeline, BTreeMap<(String, String), u64>) {
+    let (_, timeline, held) = ran(what);
+    (timeline, held)
+}
+
+/// The same with what the program wrote.
+fn ran(what: &str) -> (Ran, Timeline, BTreeMap<(String, String), u64>) {
     let (ran, timeline) = victim(env!("CARGO_BIN_EXE_victim-scopes"), &[what]);
     assert_eq!(ran.code, Some(0), "{what}: {}", ran.stderr);
     let mut held = BTreeMap::new();
     for (scope, row) in rows(&timeline, done(&timeline)).filter(|(scope, _)| scope.phase != "runtime") {
         *held.entry((scope.phase.clone(), scope.layer.clone())).or_default() += row.requested_bytes;
     }
-    (timeline, held)
+    (ran, timeline, held)
 }
 
 fn done(timeline: &Timeline) -> &Snapshot {
@@ -95,7 +101,8 @@ fn a_future_takes_its_scope_along() {
 /// There are 32,765 scopes. What finds no place is under `other scopes`, and counted; no block is lost.
 #[test]
 fn more_layers_than_there_is_room_for() {
-    let (timeline, held) = tried("many");
+    let (ran, timeline, held) = ran("many");
+    assert_eq!(ran.stderr.matches("32765 scopes is full").count(), 1, "{}", ran.stderr);
     let own: Vec<u64> =
         held.iter().filter(|((_, layer), _)| layer.starts_with("many.")).map(|(_, bytes)| *bytes).collect();
     assert!(own.iter().all(|&bytes| bytes == 48), "a layer that has a place owns its block and no other");
@@ -104,6 +111,8 @@ fn more_layers_than_there_is_room_for() {
     let beyond = 70_000 - own.len() as u64;
     assert_eq!(other, beyond * 48 + 5_000, "and the phase after them, for which there was no place either");
     assert!(timeline.tracker.overflowed_scopes > Some(beyond), "{:?} for {beyond}", timeline.tracker.overflowed_scopes);
+    let said = timeline.marks.iter().filter(|mark| mark.name.contains("32765 scopes is full"));
+    assert_eq!(said.count(), 1, "the marks say it once: {:?}", timeline.marks);
     for dimension in alloc_timeline::Dimension::ALL {
         let sum: u64 = done(&timeline).by(&timeline.scopes, dimension).values().sum();
         assert_eq!(sum, done(&timeline).live_bytes, "{dimension}");

@@ -72,6 +72,7 @@ const VICTIMS: &[Victim] = &[
     ("trap-exit", &["exit in a thread"], 3, All, All),
     ("trap-exit", &["panic"], 101, All, All),
     ("trap-folder", &[], 0, All, NO_THREADS),
+    ("trap-descriptors", &[], 0, Never("closes valgrind's own descriptors as well"), NO_THREADS),
     ("trap-library", &["LIBRARY"], 0, All, All),
     ("trap-exception", &["THROWING"], 0, All, NO_THREADS),
     ("trap-early", &[], 0, All, All),

@@ -2,23 +2,25 @@
 //!
 //! Every refusal says what is wrong, where, and what to type instead.
 mod memory;
+mod variation;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail, ensure};
 
 pub use self::memory::{least_bytes, memory};
+pub use self::variation::{part, with_variation};
 
 use crate::cli::{
     InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs,
 };
 use crate::device::DeviceName;
-use crate::model::ModelName;
 use crate::model::shape::{self, Misfit};
+use crate::model::{ModelName, TrainOnly};
 use crate::model_flags;
 use crate::optimizer::{Optimizer, OptimizerName};
 use crate::precision::Precision;
-use crate::settings::{Mode, Settings, timeline_name};
+use crate::settings::{Mode, Settings, Variation, timeline_name};
 
 /// Where the repository keeps its slice of Fashion-MNIST, seen from its root.
 const IMAGES: &str = "fixtures/fashion-mnist";
@@ -26,7 +28,15 @@ const IMAGES: &str = "fixtures/fashion-mnist";
 const TEXTS: &str = "docs";
 
 /// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
-pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracked: bool) -> Result<Settings> {
+///
+/// `only` is what a step of a training run changes.
+pub fn settings(
+    args: &RunArgs,
+    mode: Mode,
+    optimizer: Option<Optimizer>,
+    only: TrainOnly,
+    tracked: bool,
+) -> Result<Settings> {
     let work = &args.work;
     amounts(work)?;
     input(args.model, &work.input)?;
@@ -36,7 +46,7 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         self::optimizer(settings)?;
     }
     precision(args.precision, work.device)?;
-    memory(args.model, work, optimizer, args.precision)?;
+    memory::memory_of_part(args.model, work, optimizer, only, args.precision)?;
     let needs_data = model_flags::needs_data(args.model, mode);
     let replay = model_flags::only_some(args, mode)?;
     if let Some(places) = replay {
@@ -63,6 +73,7 @@ pub fn settings(args: &RunArgs, mode: Mode, optimizer: Option<Optimizer>, tracke
         precision: args.precision,
         optimizer,
         checkpoint: None,
+        variation: Variation::default(),
         out: tracked.then_some(out),
         chained: args.chained,
         in_place: args.in_place == Switch::On,

@@ -8,9 +8,11 @@ use clap::Parser;
 use crate::checkpoint::{Case, alternatives};
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::device::DeviceName;
+use crate::model::TrainOnly;
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::model::rules::rules;
+use crate::model::variation::{Varied, variation};
 use crate::precision::Precision;
 use crate::settings::Mode;
 use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, reproduce, run, sweep, tables};
@@ -33,12 +35,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.task {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
-            let settings = check::settings(&args.run, Mode::Train, Some(args.optimizer.of(args.run.model)), tracked)?;
-            run::run(&model_flags::with_checkpoints(settings, args.checkpoint.as_ref().or(args.budget.as_ref()))?)
+            let (optimizer, variation) = (args.optimizer.of(args.run.model), &args.variation);
+            let settings = check::settings(&args.run, Mode::Train, Some(optimizer), variation.train_only, tracked)?;
+            let settings = model_flags::with_checkpoints(settings, args.checkpoint.as_ref().or(args.budget.as_ref()))?;
+            run::run(&check::with_variation(settings, variation)?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;
-            run::run(&check::settings(&args, Mode::Infer, None, tracked)?)
+            run::run(&check::settings(&args, Mode::Infer, None, TrainOnly::All, tracked)?)
         }
         Task::Compare(args) => compare::compare(&args),
         Task::Models(args) => {
@@ -59,18 +63,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs {
-        model,
-        batch,
-        ref input,
-        optimizer,
-        precision,
-        ref measured,
-        ref checkpoint,
-        threads,
-        rules: by_rule,
-        json,
-    } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, precision, ref measured, ref checkpoint, threads, .. } = args;
+    let &PlanArgs { rules: by_rule, train_only, seed, step, json, .. } = args;
     ensure!(
         precision == Precision::Fp32,
         "--precision {precision}: the rules of a plan are those of fp32; measure a step with trainer train --precision \
@@ -81,6 +75,12 @@ fn plan(args: &PlanArgs) -> Result<ExitCode> {
     check::sizes(model, batch, size, classes, true)?;
     let optimizer = optimizer.of(model);
     check::optimizer(optimizer)?;
+    if let Some(only) = train_only {
+        check::part(model, classes, only)?;
+        let varied = Varied { model, batch, size, classes, optimizer, only, seed, step };
+        console::print_result(&variation(&varied, json)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let text = match (measured, checkpoint) {
         (None, Some(asked)) => {
             model_flags::is_chain(model, asked)?;

@@ -2,8 +2,9 @@
 use std::path::PathBuf;
 
 use crate::checkpoint::Asked;
+use crate::data::Dealt;
 use crate::device::DeviceName;
-use crate::model::{Chained, ModelName};
+use crate::model::{Chained, ModelName, TrainOnly};
 use crate::optimizer::Optimizer;
 use crate::precision::Precision;
 
@@ -32,6 +33,41 @@ impl std::fmt::Display for Mode {
     }
 }
 
+/// What a day of a run learns from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Increment {
+    /// The images of that day.
+    #[default]
+    New,
+    /// Those of that day and of all before it.
+    All,
+}
+
+impl Increment {
+    /// The name on the command line and in the timeline.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Increment::New => "new",
+            Increment::All => "all",
+        }
+    }
+}
+
+/// How a training run differs from one in which each step changes the whole network, and all data is there from the start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variation {
+    /// What each step changes.
+    pub only: TrainOnly,
+    /// How the images are dealt out; none: a run learns from all of them, and no accuracy is measured.
+    pub dealt: Option<Dealt>,
+    /// What each day learns from.
+    pub increment: Increment,
+    /// Weights to begin with.
+    pub weights: Option<PathBuf>,
+    /// Where the weights go after the last step.
+    pub save_weights: Option<PathBuf>,
+}
+
 /// One run, ready to go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -41,7 +77,7 @@ pub struct Settings {
     pub mode: Mode,
     /// Images or texts in a step.
     pub batch: u64,
-    /// Number of steps.
+    /// Number of steps, of all days together.
     pub steps: u64,
     /// Height and width of the images, in pixels; of texts their length in tokens.
     pub size: u64,
@@ -63,6 +99,8 @@ pub struct Settings {
     pub optimizer: Option<Optimizer>,
     /// What a training step keeps and what it computes again; none: it keeps all, and no part of it is measured.
     pub checkpoint: Option<Asked>,
+    /// What is changed in each step, and learned from on each day.
+    pub variation: Variation,
     /// The timeline to write; none when tracking is off.
     pub out: Option<PathBuf>,
     /// Whether the forward pass consists of chained expressions.

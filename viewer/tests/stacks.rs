@@ -35,6 +35,7 @@ fn stacks(data: u32) -> Stacks {
         file: file.map(|(file, _)| file.to_owned()),
         line: file.map(|(_, line)| line),
         inlined,
+        object: None,
     };
     Stacks {
         mean_bytes: MIB / 2,

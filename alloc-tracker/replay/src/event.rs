@@ -102,6 +102,8 @@ pub enum Event {
     },
     /// A step begins; the one before ends, if it is still open.
     StepBegan,
+    /// The same where operators tell that a step begins, and not the program.
+    DerivedStepBegan,
     /// The open step ends.
     StepEnded,
     /// A thread left a phase.

@@ -146,10 +146,10 @@ impl Replay {
             Event::Read { scope, address } => blocks.read(scope, address, at),
             Event::Mark { name, with_owners } => self.mark(name, with_owners, at),
             Event::StepBegan => {
-                self.end_step(at);
-                self.steps.begin(at.time_ns);
-                self.owners.peaks.step_began(at);
+                self.steps.withdraw_derived();
+                self.begin_step(at, false);
             }
+            Event::DerivedStepBegan => self.begin_step(at, true),
             Event::StepEnded => self.end_step(at),
             Event::PhaseLeft { phase } => owners.groups.phase_left(phase),
             Event::Paused => self.pause(true, at),
@@ -188,6 +188,12 @@ impl Replay {
         let name = format!("{} has no room for {bytes} bytes", self.names().text(device));
         let live_bytes = self.live_bytes();
         self.records.push(Record::Mark(Mark { time_ns: at.time_ns, name, live_bytes, snapshot: None }));
+    }
+
+    fn begin_step(&mut self, at: Moment, is_derived: bool) {
+        self.end_step(at);
+        self.steps.begin(at.time_ns, is_derived);
+        self.owners.peaks.step_began(at);
     }
 
     fn end_step(&mut self, at: Moment) {

@@ -6,6 +6,8 @@ pub struct OpenStep {
     /// Counted from 1.
     pub index: u64,
     pub start_ns: u64,
+    /// Whether operators told of it, and not the program.
+    pub is_derived: bool,
 }
 
 /// See the module's description.
@@ -33,9 +35,16 @@ impl Steps {
     }
 
     /// The next step begins.
-    pub fn begin(&mut self, start_ns: u64) {
+    pub fn begin(&mut self, start_ns: u64, is_derived: bool) {
         self.begun += 1;
-        self.open = Some(OpenStep { index: self.begun, start_ns });
+        self.open = Some(OpenStep { index: self.begun, start_ns, is_derived });
+    }
+
+    /// The program says where its steps begin: a derived one that is open has been none.
+    pub fn withdraw_derived(&mut self) {
+        if self.open.take_if(|open| open.is_derived).is_some() {
+            self.begun -= 1;
+        }
     }
 
     /// The open step ends, in which `peak` bytes were the most; gives it, if there is one.

@@ -33,6 +33,7 @@ const DEVICE_ALLOCATED: u8 = 19;
 const DEVICE_FREED: u8 = 20;
 const DEVICE_LABELLED: u8 = 21;
 const DEVICE_OUT_OF_MEMORY: u8 = 22;
+const DERIVED_STEP_BEGAN: u8 = 23;
 
 /// Where the first word of a device's event has its category and its device.
 const CATEGORY_SHIFT: u32 = 24;
@@ -90,6 +91,7 @@ pub fn encode(time_ns: u64, event: &Event) -> Words {
         Event::Read { scope, address } => words(READ, scope, [address, 0, 0, 0, 0]),
         Event::Mark { name, with_owners } => words(MARK, 0, [name.into(), with_owners.into(), 0, 0, 0]),
         Event::StepBegan => words(STEP_BEGAN, 0, [0; 5]),
+        Event::DerivedStepBegan => words(DERIVED_STEP_BEGAN, 0, [0; 5]),
         Event::StepEnded => words(STEP_ENDED, 0, [0; 5]),
         Event::PhaseLeft { phase } => words(PHASE_LEFT, 0, [phase.into(), 0, 0, 0, 0]),
         Event::Paused => words(PAUSED, 0, [0; 5]),
@@ -156,6 +158,7 @@ pub fn decode(words: Words) -> Option<(u64, Event)> {
         READ => Event::Read { scope, address },
         MARK => Event::Mark { name: a as u32, with_owners: b != 0 },
         STEP_BEGAN => Event::StepBegan,
+        DERIVED_STEP_BEGAN => Event::DerivedStepBegan,
         STEP_ENDED => Event::StepEnded,
         PHASE_LEFT => Event::PhaseLeft { phase: a as u32 },
         PAUSED => Event::Paused,
@@ -209,6 +212,7 @@ mod tests {
             Event::Mark { name: 65_535, with_owners: true },
             Event::Mark { name: 0, with_owners: false },
             Event::StepBegan,
+            Event::DerivedStepBegan,
             Event::StepEnded,
             Event::PhaseLeft { phase: 9 },
             Event::Paused,

@@ -125,6 +125,14 @@ fn own_address() -> usize {
     interposition as fn() -> Vec<Resolution> as usize
 }
 
+/// The shared library that holds the tracker, or `None` when it is part of the program.
+#[cfg(feature = "stacks")]
+pub fn own_library() -> Option<std::path::PathBuf> {
+    let path = std::path::PathBuf::from(object_at(own_address())?.1);
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    (name.ends_with(".so") || name.contains(".so.")).then_some(path)
+}
+
 /// The load address and the path of the object that holds `address`.
 fn object_at(address: usize) -> Option<(usize, String)> {
     // SAFETY: Dl_info is plain data for which zeroes are a value.

@@ -9,9 +9,7 @@
 //!
 //! A group's memory is often full of page cache, which gives way: so `reclaimable` of its memory.stat counts as room. A
 //! group's swap does not count: a group that begins to swap is near its limit.
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
+use alloc_timeline::kept_file::{KeptFile, read_text};
 use procfs_core::{FromRead, Meminfo};
 
 use super::cgroup::{Group, Level};
@@ -50,13 +48,13 @@ pub struct Room {
 pub struct Limits {
     group: Option<Group>,
     statm: Statm,
-    meminfo: Option<File>,
+    meminfo: Option<KeptFile>,
 }
 
 impl Limits {
     /// Opens what this machine has.
     pub fn open() -> Self {
-        Limits { group: Group::open().ok(), statm: Statm::open(), meminfo: File::open("/proc/meminfo").ok() }
+        Limits { group: Group::open().ok(), statm: Statm::open(), meminfo: KeptFile::open("/proc/meminfo").ok() }
     }
 
     /// The room that each limit leaves now; limits that are not there or cannot be read are left out. `is_near` says
@@ -150,7 +148,7 @@ pub fn has_swap() -> bool {
 
 /// What the process has in swap (VmSwap), in bytes.
 pub fn swapped() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let text = read_text("/proc/self/status").ok()?;
     vm_swap(&text)
 }
 

@@ -2,6 +2,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use alloc_timeline::kept_file::read_text;
+
 use super::pss::Rollup;
 use crate::sys::entries;
 
@@ -34,12 +36,12 @@ impl Neighbours {
 
 /// The ids in the lists of the group and of those below it. A process that is not visible here has the id 0.
 fn processes(folder: &Path) -> Option<Vec<u32>> {
-    let mut found = ids(&std::fs::read_to_string(folder.join("cgroup.procs")).ok()?);
+    let mut found = ids(&read_text(folder.join("cgroup.procs")).ok()?);
     let mut folders = below(folder);
     for _ in 0..MOST_GROUPS {
         let Some(next) = folders.pop() else { break };
         // A group below may have gone meanwhile, with its processes.
-        let list = std::fs::read_to_string(next.join("cgroup.procs")).unwrap_or_default();
+        let list = read_text(next.join("cgroup.procs")).unwrap_or_default();
         found.extend(ids(&list));
         folders.extend(below(&next));
     }

@@ -1,4 +1,5 @@
 //! Shares of resident pages: PSS counts a page that n processes map as one nth (proc_pid_smaps(5), smaps_rollup).
+use alloc_timeline::kept_file::read_text;
 use procfs_core::FromBufRead;
 use procfs_core::process::SmapsRollup;
 
@@ -24,7 +25,7 @@ impl Rollup {
     pub fn read(pid: Option<u32>) -> Result<Self, String> {
         let process = pid.map_or("self".to_owned(), |pid| pid.to_string());
         let path = format!("/proc/{process}/smaps_rollup");
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        let text = read_text(&path).map_err(|error| format!("{path}: {error}"))?;
         Self::parse(&text).ok_or_else(|| format!("{path} cannot be understood"))
     }
 

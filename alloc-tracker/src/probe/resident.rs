@@ -3,8 +3,7 @@
 //!
 //! A page that the program has read and never written is the kernel's one page of zeroes. It is present, but the kernel
 //! does not count it as resident. pagemap tells such pages from the process's own, `mincore` does not.
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use alloc_timeline::kept_file::KeptFile;
 
 use super::smaps::Range;
 use crate::sys::page_bytes;
@@ -16,14 +15,14 @@ const BLOCK: u64 = 512;
 /// which would make a list of all pages before we can count them.
 #[derive(Debug)]
 pub struct Pagemap {
-    file: Option<File>,
+    file: Option<KeptFile>,
     page_bytes: u64,
 }
 
 impl Pagemap {
     /// Opens the file.
     pub fn open() -> Self {
-        Pagemap { file: File::open("/proc/self/pagemap").ok(), page_bytes: page_bytes() as u64 }
+        Pagemap { file: KeptFile::open("/proc/self/pagemap").ok(), page_bytes: page_bytes() as u64 }
     }
 
     /// Which instrument counts the pages.
@@ -103,7 +102,7 @@ pub struct Pages {
 
 impl Pages {
     /// Adds pages by their numbers, at most [`BLOCK`].
-    fn add_block(&mut self, file: &File, numbers: std::ops::Range<u64>, page_bytes: u64) {
+    fn add_block(&mut self, file: &KeptFile, numbers: std::ops::Range<u64>, page_bytes: u64) {
         let mut entries = [0u8; 8 * BLOCK as usize];
         let mut page = numbers.start;
         while page < numbers.end {

@@ -1,6 +1,7 @@
 //! The mappings of the process and how much of each is resident (proc_pid_maps(5), proc_pid_smaps(5)).
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+
+use alloc_timeline::kept_file::KeptFile;
 
 /// Addresses from the first to the one after the last.
 pub type Range = std::ops::Range<usize>;
@@ -62,7 +63,7 @@ pub fn read_addresses() -> Result<Vec<Mapping>, String> {
 
 fn list(path: &str) -> Result<Vec<Mapping>, String> {
     // The kernel gives a page at a time, however large the buffer is.
-    let mappings = File::open(path).and_then(|file| parse(BufReader::new(file)));
+    let mappings = KeptFile::open(path).and_then(|file| parse(BufReader::new(file)));
     mappings.map_err(|error| format!("unavailable: {path} cannot be read: {error}"))
 }
 

@@ -1,8 +1,6 @@
 //! The resident set, from /proc/self.
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
 use alloc_timeline::OutsideFigure;
+use alloc_timeline::kept_file::{KeptFile, read_text};
 use procfs_core::FromRead;
 
 use crate::sys::page_bytes;
@@ -10,12 +8,12 @@ use crate::sys::page_bytes;
 /// /proc/self/statm, kept open and parsed in place: it is read on every tick, where procfs would open a file and
 /// allocate.
 #[derive(Debug)]
-pub struct Statm(Option<File>);
+pub struct Statm(Option<KeptFile>);
 
 impl Statm {
     /// Opens the file.
     pub fn open() -> Self {
-        Statm(File::open("/proc/self/statm").ok())
+        Statm(KeptFile::open("/proc/self/statm").ok())
     }
 
     /// Reads it now.
@@ -57,7 +55,10 @@ fn sizes(text: &str, page_bytes: u64) -> Option<Sizes> {
 /// The largest resident set so far, by VmHWM of /proc/self/status, in bytes. The kernel updates it from counters that it
 /// keeps by core, each of which may lag behind by some pages.
 fn most() -> Option<u64> {
-    procfs_core::process::Status::from_file("/proc/self/status").ok()?.vmhwm.map(|kib| kib * 1024)
+    procfs_core::process::Status::from_read(read_text("/proc/self/status").ok()?.as_bytes())
+        .ok()?
+        .vmhwm
+        .map(|kib| kib * 1024)
 }
 
 /// The resident set's figure for the whole run; `at_peak` is the reading (in bytes) nearest to the peak of the live

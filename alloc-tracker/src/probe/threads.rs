@@ -3,9 +3,10 @@
 //! A stack begins where its mapping does, behind a page that nobody may touch. At its other end, the kernel may have
 //! merged it with what the program has mapped there. The thread library puts the thread's own record, whose address is the
 //! thread's handle, at a fixed distance before that end. A thread of the tracker's finds out the distance.
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use alloc_timeline::kept_file::read_text;
 
 use crate::ledger;
 use crate::sys::{entries, page_bytes};
@@ -58,7 +59,7 @@ pub fn read() -> Vec<Thread> {
     let Ok(tasks) = entries(Path::new("/proc/self/task")) else { return Vec::new() };
     let ids = tasks.iter().filter_map(|task| task.name.to_str()?.parse::<u32>().ok());
     let thread = |id: u32| {
-        let text = |file: &str| fs::read_to_string(format!("/proc/self/task/{id}/{file}")).unwrap_or_default();
+        let text = |file: &str| read_text(format!("/proc/self/task/{id}/{file}")).unwrap_or_default();
         let left = known.iter().find(|known| known.0 == id).map(|&(_, address, end)| (address, end));
         let waits = || stack_pointer(&text("syscall")).map(|address| (address, 0));
         let (stack_address, stack_end) = left.or_else(waits).unwrap_or_default();

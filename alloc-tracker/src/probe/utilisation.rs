@@ -1,10 +1,9 @@
 //! What the process and the cores do: processor time, page faults and context switches, as columns and over the run.
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::sensors::{CoreTime, MOST_SINGLE_CORES, ThreadTime, busy_permille, core_times, summary, thread_times};
+use alloc_timeline::kept_file::KeptFile;
 use alloc_timeline::{CoreUsage, ProcessUsage, ThreadUsage, Utilisation};
 
 use super::reading::Readings;
@@ -25,7 +24,7 @@ const THREADS_SHARE: u64 = 1_000;
 pub struct UtilisationProbe {
     began: Reading,
     before: Reading,
-    cores: Result<File, String>,
+    cores: Result<KeptFile, String>,
     buffer: Vec<u8>,
     threads: BTreeMap<u32, ThreadSum>,
     threads_problem: Option<String>,
@@ -53,7 +52,7 @@ struct ThreadSum {
 impl UtilisationProbe {
     /// Opens the files and takes the first reading.
     pub fn open() -> Self {
-        let cores = File::open("/proc/stat").map_err(|error| format!("cores: unavailable: /proc/stat: {error}"));
+        let cores = KeptFile::open("/proc/stat").map_err(|error| format!("cores: unavailable: /proc/stat: {error}"));
         let mut probe = UtilisationProbe {
             began: Reading::default(),
             before: Reading::default(),

@@ -75,9 +75,7 @@ impl Dumps {
         if self.0.get(reason).is_some_and(|&count| count >= MOST_DUMPS) {
             return;
         }
-        let now = recording.clock.now_ns();
-        let snapshot = with_replay(|replay| replay.snapshot_now(now, counts::slack_bytes()));
-        recording.write_new_scopes();
+        let (now, snapshot) = now_with_owners(recording);
         if let Some((room, snapshot)) = near.zip(snapshot.as_ref()) {
             self.say_near_limit(room, snapshot, recording);
         }
@@ -88,7 +86,8 @@ impl Dumps {
         }
     }
 
-    /// Records that a limit has come near, so that the log has it if the process is killed now, and says so on stderr.
+    /// Records that a limit has come near, so that the log has it if the process is killed now, and says so on stderr
+    /// unless the session is quiet.
     fn say_near_limit(&self, room: Room, now: &Snapshot, recording: &mut Recording) {
         let near = near_limit(room, now, recording);
         let number = self.0.get(NEAR_LIMIT).map_or(1, |count| count + 1);
@@ -96,8 +95,10 @@ impl Dumps {
         let line = format!("alloc-tracker: {near}; see {}", dump.display());
         recording.output.record(Record::NearLimit(near));
         recording.output.flush();
-        // Nobody may be listening. The timeline says it all the same.
-        let _ = sys::say(&line);
+        if !recording.thresholds.is_quiet {
+            // Nobody may be listening. The timeline says it all the same.
+            let _ = sys::say(&line);
+        }
     }
 
     /// Writes a dump, with the book of this instant; returns its path, and whether it was written. `None` when the
@@ -137,6 +138,23 @@ impl Dumps {
             _ => Some((path, stored)),
         }
     }
+}
+
+/// The clock's time, and who owns what is live now. All scopes in it have been recorded.
+fn now_with_owners(recording: &mut Recording) -> (u64, Option<Snapshot>) {
+    let now = recording.clock.now_ns();
+    let snapshot = with_replay(|replay| replay.snapshot_now(now, counts::slack_bytes()));
+    recording.write_new_scopes();
+    (now, snapshot)
+}
+
+/// Adds a mark with the table of owners; returns a sentence on it.
+pub fn mark_now(name: String, recording: &mut Recording) -> String {
+    let (now, snapshot) = now_with_owners(recording);
+    let live_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.live_bytes);
+    let told = format!("'{name}' at {live_bytes} live bytes");
+    recording.record_replayed(Record::Mark(Mark { time_ns: now, name, live_bytes, snapshot }));
+    told
 }
 
 /// The record of a limit that has come near. `now` is what is live, with the clock's time.

@@ -9,20 +9,27 @@
 //!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
+//!                                     | full_table.rs (more scopes than there is room for), new_names.rs, summary.rs
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
-//! thread.rs runs it, pace.rs says how long it may sleep
+//! thread.rs runs it, pace.rs says how long it may sleep; marker.rs takes the marks that the program asks for with a book;
+//! control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
+mod control;
 mod counts;
+mod full_table;
 mod holders;
+mod request;
 mod rss_at_peak;
 mod schedule;
 mod state;
 mod step_clock;
 
 mod background;
+mod marker;
 mod near_limit;
+mod new_names;
 mod output;
 mod pace;
 mod thresholds;
@@ -35,6 +42,7 @@ mod metering;
 mod stack_names;
 
 mod sampled_stacks;
+mod summary;
 
 mod recording;
 
@@ -43,6 +51,7 @@ mod dumps;
 mod thread;
 
 pub use output::Output;
+pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, release_reading};
 pub use step_clock::StepClock;
 pub use thread::Recorder;

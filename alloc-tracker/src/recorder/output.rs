@@ -1,7 +1,7 @@
 //! The destination of records: the timeline that is assembled in memory, and the log beside the file. A process that is
 //! killed leaves the log behind.
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use alloc_timeline::log::{Compacted, Compaction, LogFile};
 use alloc_timeline::{Assembler, Record, Timeline, store};
@@ -36,6 +36,11 @@ impl Output {
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let log = LogFile::create(&path)?;
         Ok(Output { path, log, assembler: Assembler::new(), losses: Vec::new() })
+    }
+
+    /// The path of the timeline.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Adds one record. [`Output::flush`] hands it to the operating system.
@@ -86,9 +91,13 @@ impl Output {
 
     /// The path of a dump.
     pub fn dump_path(&self, word: &str, number: u32) -> PathBuf {
-        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = file.strip_suffix(".timeline.json").or(file.strip_suffix(".json")).unwrap_or(&file);
-        self.path.with_file_name(format!("{name}.{word}-{number}.timeline.json"))
+        alloc_timeline::dump_path(&self.path, word, number)
+    }
+
+    /// Removes the log and writes no timeline.
+    pub fn discard(self) {
+        // A log that cannot be removed tells of a recording that nobody wanted, and does no other harm.
+        let _ = self.log.remove();
     }
 
     /// Writes the timeline and removes the log. On an error the log stays.

@@ -1,15 +1,17 @@
 //! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
 use std::sync::{Arc, Mutex};
 
-use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
+use alloc_replay::{ScopeId, SessionPeak, with_session_times};
 use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 
 use super::background::{Background, Done, Job};
 use super::beyond_keeper::BeyondKeeper;
 use super::book_keeper::{self, BookKeeper};
 use super::clock::SessionClock;
+use super::full_table::FullTable;
 use super::metering::Metering;
 use super::near_limit::NearLimits;
+use super::new_names::NewNames;
 use super::output::Output;
 use super::pace::Pace;
 use super::rss_at_peak::RssAtPeak;
@@ -18,13 +20,13 @@ use super::schedule::Schedule;
 use super::state::{with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
-use super::{closing, counts};
+use super::{closing, counts, summary};
 use crate::probe::Probes;
 use crate::probe::beyond::{self, BeyondReadings};
 use crate::probe::spent;
 use crate::probe::survey::Survey;
+use crate::settings;
 use crate::settings::times::Times;
-use crate::{scope, settings};
 
 /// All that the recorder's thread works with while a session records.
 #[derive(Debug)]
@@ -39,8 +41,8 @@ pub struct Recording {
     /// There when the session was asked for times.
     metering: Option<Metering>,
     schedule: Schedule,
-    /// How many scopes have been recorded.
-    scopes: usize,
+    names: NewNames,
+    full_table: FullTable,
     /// The peak that was recorded last.
     peak: SessionPeak,
     books: BookKeeper,
@@ -71,7 +73,8 @@ impl Recording {
             near_limits,
             metering,
             schedule: Schedule::new(),
-            scopes: 0,
+            names: NewNames::default(),
+            full_table: FullTable::default(),
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
             books: BookKeeper::new(now),
             beyond: BeyondKeeper::default(),
@@ -109,7 +112,7 @@ impl Recording {
                 sample,
                 events: replay.take_records(slack_bytes),
                 fresh_peak: (amended || peak != written).then(|| (peak, replay.snapshot_peak(slack_bytes))),
-                summary: if summary_is_due { summary(replay) } else { Vec::new() },
+                summary: if summary_is_due { summary::records(replay) } else { Vec::new() },
                 analysis: analysis_is_due.then(|| replay.analysis(now, &counts::by_scope())),
                 unread: if analysis_is_due { replay.unread() } else { None },
             }
@@ -121,6 +124,14 @@ impl Recording {
         self.write_new_scopes();
         steps.into_iter().for_each(|step| self.output.record(step));
         events.into_iter().for_each(|record| self.record_replayed(record));
+        let live = sample.as_ref().map(|sample| sample.live_bytes);
+        if let Some(live_bytes) = live
+            && let Some(name) = self.full_table.look()
+        {
+            let now = self.clock.now_ns();
+            let time_ns = self.clock.since_start(now);
+            self.output.record(Record::Mark(Mark { time_ns, name, live_bytes, snapshot: None }));
+        }
         // The peak comes before the sample, so that a log that ends between the two has no sample above its peak.
         if let Some((peak, snapshot)) = fresh_peak {
             self.rss.at(self.clock.since_start(snapshot.time_ns));
@@ -128,7 +139,6 @@ impl Recording {
             self.books.peak_is(peak.live_bytes.max(0) as u64, self.clock.latest_ns());
             self.peak = peak;
         }
-        let live = sample.as_ref().map(|sample| sample.live_bytes);
         self.books.keep_surveyed(now, &self.background);
         sample.into_iter().for_each(|sample| self.output.record(Record::Changes(sample)));
         // What follows takes longer, and the process may be killed meanwhile: the sample must be safe first.
@@ -239,18 +249,14 @@ impl Recording {
         let Some(metering) = &self.metering else { return vec![Record::Utilisation(Box::new(process))] };
         let mut times = metering.times(process);
         // A scope may be new since this tick's scopes were recorded. (Energy is split on ticks only.)
-        let scopes = self.scopes;
+        let scopes = self.names.scopes();
         times.scopes.retain(|row| (row.scope as usize) < scopes);
         vec![Record::Utilisation(Box::new(times)), Record::Energy(Box::new(metering.energy()))]
     }
 
-    /// Records the scopes that are new.
+    /// Records the scopes that are new, and the kinds of layers.
     pub(super) fn write_new_scopes(&mut self) {
-        let count = scope::count();
-        for scope in self.scopes..count {
-            self.output.record(Record::Scope(scope::describe(scope as ScopeId)));
-        }
-        self.scopes = count;
+        self.names.take().into_iter().for_each(|record| self.output.record(record));
     }
 
     /// Gives `write` the last records of a timeline, of a dump as well as of a finished one. `replayed` is the result of
@@ -328,21 +334,6 @@ struct News {
     summary: Vec<Record>,
     analysis: Option<alloc_timeline::Analysis>,
     unread: Option<alloc_timeline::Unread>,
-}
-
-/// The records of a summary: own peaks and counts, and the devices where there are some.
-fn summary(replay: &Replay) -> Vec<Record> {
-    let totals = alloc_replay::totals(&counts::by_scope(), counts::reallocations());
-    let mut records = vec![
-        Record::PeakRequested(replay.peak_requested()),
-        Record::HighWaters(replay.high_waters()),
-        Record::Totals(totals),
-    ];
-    let devices = replay.device_memory();
-    if !devices.is_empty() {
-        records.push(Record::Devices(devices));
-    }
-    records
 }
 
 fn live_bytes() -> u64 {

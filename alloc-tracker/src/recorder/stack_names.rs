@@ -9,7 +9,7 @@
 //! Names come from the files on disk, so that calls in a library that has been unloaded have names as well. We look for
 //! debug information under `/usr/lib/debug` by the file's build id, and else in the file itself.
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use addr2line::{Loader, demangle_auto};
@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use alloc_replay::{SiteRow, SiteTable};
 
+use crate::probe::interposition::own_library;
 use crate::settings::sampling;
 use crate::stacks::{self, Modules, NO_STACK};
 
@@ -103,6 +104,8 @@ impl Folded {
 /// The names that have been found so far.
 struct Names<'a> {
     modules: &'a Modules,
+    /// The shared library that the tracker is in; `None` when it is part of the program.
+    own: Option<PathBuf>,
     end: Instant,
     files: HashMap<&'a Path, Option<Loader>>,
     /// The numbers of the calls at each frame, the outermost first.
@@ -119,6 +122,7 @@ impl<'a> Names<'a> {
     fn new(modules: &'a Modules) -> Self {
         Names {
             modules,
+            own: own_library(),
             end: Instant::now() + MOST_TIME,
             files: HashMap::new(),
             frames: FxHashMap::default(),
@@ -134,6 +138,9 @@ impl<'a> Names<'a> {
         let mut calls = Vec::new();
         let frames = if stack == NO_STACK { Vec::new() } else { stacks::frames(stack) };
         for frame in frames.into_iter().rev() {
+            if self.is_own(frame) {
+                break;
+            }
             if !self.frames.contains_key(&frame) {
                 let found = self.look_up(frame);
                 let numbers = found.into_iter().map(|call| self.number(call)).collect();
@@ -144,6 +151,13 @@ impl<'a> Names<'a> {
         let door = calls.iter().position(|&call| is_door(&self.calls[call as usize]));
         calls.truncate(door.unwrap_or(calls.len()));
         calls
+    }
+
+    /// Whether the frame is in the tracker's own library, where it is one: then all that follow are the tracker's, and the
+    /// names in a large file need not be read.
+    fn is_own(&self, frame: u64) -> bool {
+        let own = self.own.as_deref();
+        own.is_some() && self.modules.place(frame).map(|(path, _)| path) == own
     }
 
     fn number(&mut self, call: Call) -> u32 {
@@ -164,17 +178,18 @@ impl<'a> Names<'a> {
         let load = || open(path, &modules.debug_path(frame));
         let loader = if late { None } else { self.files.entry(path).or_insert_with(load).as_ref() };
         let mut calls = loader.map_or_else(Vec::new, |loader| calls_at(loader, address));
+        let object = path.file_name().unwrap_or_default().to_string_lossy();
         if calls.is_empty() {
-            let file = path.file_name().unwrap_or_default().to_string_lossy();
-            calls.push(Call { function: format!("{file}+{address:#x}"), ..Call::default() });
+            calls.push(Call { function: format!("{object}+{address:#x}"), ..Call::default() });
             self.unnamed += 1;
         }
+        calls.iter_mut().for_each(|call| call.object = Some(object.to_string()));
         calls
     }
 }
 
 /// Opens the debug information of a file: the separate one at `debug` if there is one, else the file's own.
-fn open(path: &Path, debug: &Option<std::path::PathBuf>) -> Option<Loader> {
+fn open(path: &Path, debug: &Option<PathBuf>) -> Option<Loader> {
     let apart = debug.as_ref().filter(|path| path.exists()).and_then(|path| Loader::new(path).ok());
     apart.or_else(|| Loader::new(path).ok())
 }
@@ -189,7 +204,7 @@ fn calls_at(loader: &Loader, address: u64) -> Vec<Call> {
             let file = place.and_then(|place| place.file).map(str::to_owned);
             let line = file.as_ref().and(place.and_then(|place| place.line));
             let function = name.map(|name| name.into_owned()).unwrap_or_default();
-            calls.push(Call { function, file, line, inlined: true });
+            calls.push(Call { function, file, line, inlined: true, object: None });
         }
     }
     if calls.is_empty() {

@@ -16,6 +16,8 @@ const LOOKS: usize = 100;
 pub struct StepClock {
     begun: u64,
     open: Option<Reading>,
+    /// Whether the open step was derived.
+    is_derived: bool,
     ended: Vec<StepTimes>,
 }
 
@@ -30,10 +32,23 @@ struct Reading {
 }
 
 impl StepClock {
-    /// A step begins on this thread. One that is open ends.
+    /// The program begins a step on this thread. One that is open ends; one that was derived has been none.
     pub fn begin(&mut self) {
+        if self.is_derived && self.open.take().is_some() {
+            self.begun -= 1;
+        }
+        self.begin_as(false);
+    }
+
+    /// A step begins on this thread that operators tell of. One that is open ends.
+    pub fn begin_derived(&mut self) {
+        self.begin_as(true);
+    }
+
+    fn begin_as(&mut self, is_derived: bool) {
         self.end();
         self.begun += 1;
+        self.is_derived = is_derived;
         self.open = Reading::take();
     }
 

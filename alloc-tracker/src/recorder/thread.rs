@@ -1,15 +1,18 @@
 //! The recorder's thread, which does one tick after the other until the session ends.
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use alloc_replay::{Replay, ScopeId};
 use alloc_timeline::{Ending, Record};
 
+use super::control::{Asked, Control};
 use super::dumps::{self, Dumps};
+use super::marker::Marker;
 use super::output::Output;
 use super::recording::Recording;
+use super::request::{self, Request};
 use super::state::{drain, with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
@@ -29,6 +32,8 @@ pub struct Recorder {
     thread: Option<sys::Thread>,
     /// There when the session was asked for times. Apart from the thread's work, so that a step never waits for a tick.
     steps: Option<Arc<Mutex<StepClock>>>,
+    /// Made for the first mark with a book; `None` when the system had no thread left then.
+    marker: OnceLock<Option<Marker>>,
 }
 
 /// The state that the thread and the [`Recorder`] share.
@@ -76,12 +81,15 @@ impl Recorder {
         with_replay(|replay| replay.reconcile_at_start(before, start_ns));
         // From here on, a process that is killed leaves a log with its first records.
         recording.tick();
+        let control = Control::open(recording.output.path());
         let work = Mutex::new(Some((recording, Dumps::default())));
         let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work });
         let worker = Arc::clone(&shared);
-        match sys::Thread::spawn(c"alloc-recorder", move || run(&worker)) {
-            Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps }),
+        request::thread_begins();
+        match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref())) {
+            Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps, marker: OnceLock::new() }),
             Err(error) => {
+                request::thread_is_over();
                 publish::end();
                 with_state(|replay| *replay = None);
                 Err(error)
@@ -98,12 +106,13 @@ impl Recorder {
 
     /// Adds a mark with the book of this instant.
     pub fn mark_with_book(&self, name: &str) {
-        // These readings take long, so the recorder's ticks do not wait for them.
-        let mut watch = Stopwatch::start();
-        let (survey, beyond) = (Survey::take(), BeyondReadings::take());
-        watch.lap(Probe::Asked);
-        if let Some((recording, _)) = self.shared.work().as_mut() {
-            recording.mark_with_book(name, &survey, &beyond);
+        let start = || {
+            let shared = Arc::clone(&self.shared);
+            Marker::start(move |name| mark_with_book(&shared, name)).ok()
+        };
+        match self.marker.get_or_init(start) {
+            Some(marker) => marker.mark(name),
+            None => mark_with_book(&self.shared, name),
         }
     }
 
@@ -125,17 +134,30 @@ impl Recorder {
     /// Stops the thread and records what is left; returns the output, which the caller finishes.
     pub fn stop(mut self, ending: Ending) -> Option<Output> {
         publish::end();
+        self.marker.take();
         self.shared.stop.set();
         if let Some(thread) = self.thread.take() {
             // A panic in the recorder's thread costs samples. It must not end the program.
             thread.join();
         }
-        let (recording, _) = self.shared.work().take()?;
-        Some(recording.end(ending))
+        let work = self.shared.work().take();
+        let ended = work.map(|(recording, _)| recording.end(ending));
+        request::thread_is_over();
+        ended
     }
 }
 
-fn run(shared: &Shared) {
+fn mark_with_book(shared: &Shared, name: &str) {
+    // These readings take long, so the recorder's ticks do not wait for them.
+    let mut watch = Stopwatch::start();
+    let (survey, beyond) = (Survey::take(), BeyondReadings::take());
+    watch.lap(Probe::Asked);
+    if let Some((recording, _)) = shared.work().as_mut() {
+        recording.mark_with_book(name, &survey, &beyond);
+    }
+}
+
+fn run(shared: &Shared, control: Option<&Control>) {
     as_tracker_thread(|| {
         loop {
             let began = sys::now_ns();
@@ -143,14 +165,66 @@ fn run(shared: &Shared) {
                 recording.tick();
             }
             dump_what_is_due(shared);
+            if let Some((control, asked)) = control.and_then(|control| Some((control, control.look()?)))
+                && obey(shared, control, asked)
+            {
+                return;
+            }
             let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
             // The pause after a long tick is as long as the tick, up to one interval, so that the recorder leaves time
             // to others.
             if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
+                if let Some(request) = request::asked() {
+                    // Nobody is there to be told of an error: where the timeline could not be written, the log is.
+                    let _ = end_here(shared, request);
+                }
                 return;
             }
         }
     });
+}
+
+/// Does what was asked through the control folder, and answers. Returns whether the recording is over.
+fn obey(shared: &Shared, control: &Control, asked: Asked) -> bool {
+    let gone = || io::Error::other("the recording is over");
+    let result = match asked {
+        Asked::Dump => {
+            let mut work = shared.work();
+            let written = work.as_mut().and_then(|(recording, dumps)| dumps.dump("dump", None, recording));
+            written.ok_or_else(gone).and_then(|(path, stored)| stored.map(|()| path.display().to_string()))
+        }
+        Asked::Mark(name) => {
+            shared.work().as_mut().ok_or_else(gone).map(|(recording, _)| dumps::mark_now(name, recording))
+        }
+        Asked::Stop => {
+            let ended = end_here(shared, Request::Stop);
+            control.answer(&ended);
+            return true;
+        }
+    };
+    control.answer(&result);
+    false
+}
+
+/// Ends the recording on the recorder's own thread, which has nothing to do afterwards; returns where the timeline is.
+fn end_here(shared: &Shared, request: Request) -> io::Result<String> {
+    publish::end();
+    let work = shared.work().take();
+    let ended = match work {
+        None => Err(io::Error::other("the recording is over")),
+        Some((recording, _)) => {
+            let output = recording.end(request.ending().unwrap_or(Ending::Exit));
+            if request == Request::Discard {
+                output.discard();
+                Ok(String::new())
+            } else {
+                let finished = output.finish();
+                finished.stored.map(|()| finished.path.display().to_string())
+            }
+        }
+    };
+    request::thread_is_over();
+    ended
 }
 
 /// Sleeps until the next tick, and wakes up for looks in between. Returns true when the recording is to end.
@@ -159,7 +233,7 @@ fn wait(shared: &Shared, pause: Duration) -> bool {
     loop {
         let left = end.saturating_sub(sys::now_ns());
         let most = shared.work().as_ref().map_or(pause, |(recording, _)| recording.sleep());
-        if shared.stop.sleep(Duration::from_nanos(left).min(most)) {
+        if shared.stop.sleep(Duration::from_nanos(left).min(most)) || request::asked().is_some() {
             return true;
         }
         if sys::now_ns() >= end {

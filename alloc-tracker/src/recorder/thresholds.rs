@@ -98,6 +98,8 @@ pub struct Thresholds {
     functions: Vec<(Expected, Threshold, Callback)>,
     /// How little must be left until a limit of the process.
     pub least_room: LeastRoom,
+    /// Whether nothing is said on stderr when a limit comes near.
+    pub is_quiet: bool,
 }
 
 /// A threshold that was crossed, a function whose peak was reached, or a limit that has come near.

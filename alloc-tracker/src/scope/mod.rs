@@ -3,4 +3,7 @@ mod table;
 
 mod names;
 
-pub use names::{Interned, MAX_SCOPES, count, describe, name, overflowed, parts, ranges, scope, text};
+pub use names::{
+    Interned, LayerKind, MAX_NAMES, MAX_SCOPES, count, describe, describe_layer, layer_kinds, name, overflowed, parts,
+    ranges, scope, text,
+};

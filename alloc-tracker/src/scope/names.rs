@@ -15,12 +15,14 @@ use super::table::Table;
 /// three values have another meaning in the shadow map (`tag/shadow.rs`): 0, `WIDE` and `BEYOND`.
 pub const MAX_SCOPES: usize = (1 << 15) - 3;
 /// The number of names; name numbers are below it.
-const MAX_NAMES: usize = 1 << 16;
+pub const MAX_NAMES: usize = 1 << 16;
 /// The number that stands for all names which found no room in the table.
 const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
 
 static NAMES: Table<String, MAX_NAMES, { 2 * MAX_NAMES }> = Table::new(RESERVED.len() as u32);
 static SCOPES: Table<Parts, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(RESERVED.len() as u32);
+/// What layers are. As many as scopes, because a layer without a scope is none.
+static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(0);
 static OVERFLOWED: AtomicU64 = AtomicU64::new(0);
 
 fn hash(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
@@ -87,10 +89,35 @@ pub fn overflowed() -> u64 {
     OVERFLOWED.load(Ordering::Relaxed)
 }
 
+/// What a layer is, in words.
+#[derive(Debug)]
+pub struct LayerKind {
+    /// The layer's name.
+    pub layer: NameId,
+    /// The words; empty: what was said before is taken back.
+    pub kind: String,
+}
+
+/// Notes what a layer is. Said twice it is noted once; beyond the table's size it is passed over.
+pub fn describe_layer(layer: NameId, kind: &str) {
+    let is_same = |held: &LayerKind| held.layer == layer && held.kind == kind;
+    LAYER_KINDS.intern(hash(&(layer, kind)), is_same, || LayerKind { layer, kind: kind.to_owned() });
+}
+
+/// What was said of layers, from number `first` on, in order.
+pub fn layer_kinds(first: usize) -> impl Iterator<Item = &'static LayerKind> {
+    (first as u32..LAYER_KINDS.len()).filter_map(|number| LAYER_KINDS.get(number))
+}
+
 /// The addresses that the tables occupy.
-pub fn ranges() -> [(usize, usize); 2] {
+pub fn ranges() -> [(usize, usize); 3] {
     let (names, scopes) = (ptr::from_ref(&NAMES).addr(), ptr::from_ref(&SCOPES).addr());
-    [(names, names + size_of_val(&NAMES)), (scopes, scopes + size_of_val(&SCOPES))]
+    let kinds = ptr::from_ref(&LAYER_KINDS).addr();
+    [
+        (names, names + size_of_val(&NAMES)),
+        (scopes, scopes + size_of_val(&SCOPES)),
+        (kinds, kinds + size_of_val(&LAYER_KINDS)),
+    ]
 }
 
 /// The scope as it is written to the timeline's file.

@@ -153,6 +153,22 @@ pub fn layer_of(block: *const u8) -> Option<Name> {
     label::owner(block).map(|owner| Name(scope::parts(owner).layer))
 }
 
+/// The phase in which the block at `block` was allocated, which may be a device's; `None` when no tracked block starts there.
+/// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
+///
+/// ```
+/// # #[global_allocator]
+/// # static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
+/// use alloc_tracker::{hooks, phase};
+///
+/// let _phase = phase!("data");
+/// let images = vec![0u8; 4096];
+/// assert_eq!(hooks::phase_of(images.as_ptr()), Some(hooks::name("data")));
+/// ```
+pub fn phase_of(block: *const u8) -> Option<Name> {
+    label::owner(block).map(|owner| Name(scope::parts(owner).phase))
+}
+
 /// Whether a tracked block starts at `block`.
 /// The address must be that of a block's start or lie in no block: inside of a block, the answer may be wrong.
 ///
@@ -234,6 +250,17 @@ pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> Result<
 /// ```
 pub fn read(block: *const u8) {
     label::read(block);
+}
+
+/// Says what a layer is, in words that stand beside its name wherever that is printed. An empty text takes that back.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// hooks::describe_layer(hooks::name("conv1"), "7x7 convolution, 3 to 64 channels, stride 2");
+/// ```
+pub fn describe_layer(layer: Name, kind: &str) {
+    ledger::as_tracker(|| scope::describe_layer(layer.0, kind));
 }
 
 /// Whether this process is tracked: `false` with `ALLOC_TRACKER=off` in the environment.

@@ -1,7 +1,7 @@
 //! Small files of the kernel, kept open and read again and again.
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use alloc_timeline::kept_file::KeptFile;
 
 use crate::sys;
 
@@ -30,7 +30,7 @@ pub fn word(path: &Path) -> Option<String> {
 /// A file with one whole number in it.
 #[derive(Debug)]
 pub struct NumberFile {
-    file: File,
+    file: KeptFile,
     path: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl NumberFile {
     /// # Errors
     /// A sentence on why not.
     pub fn open(path: PathBuf) -> Result<NumberFile, String> {
-        let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = KeptFile::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let file = NumberFile { file, path };
         file.read().map(|_| file)
     }

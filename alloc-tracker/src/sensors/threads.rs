@@ -1,6 +1,7 @@
 //! Processor time by thread, from /proc/self/task/*/stat.
 use std::path::Path;
 
+use alloc_timeline::kept_file::read_text;
 use procfs_core::FromRead;
 use procfs_core::process::Stat;
 
@@ -30,7 +31,7 @@ pub fn thread_time(text: &str) -> Option<ThreadTime> {
 /// # Errors
 /// When the folder cannot be read.
 pub fn thread_times(task: &Path) -> std::io::Result<Vec<ThreadTime>> {
-    let read = |entry: &sys::Entry| thread_time(&std::fs::read_to_string(task.join(&entry.name).join("stat")).ok()?);
+    let read = |entry: &sys::Entry| thread_time(&read_text(task.join(&entry.name).join("stat")).ok()?);
     Ok(sys::entries(task)?.iter().filter_map(read).collect())
 }
 

@@ -4,10 +4,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 
+use alloc_replay::Event;
 use alloc_timeline::Ending;
 
 use super::error::SessionError;
 use super::fact::Fact;
+use super::step_state;
 use crate::ledger::{as_tracker, stopwatch};
 use crate::recorder::{Recorder, StepClock};
 
@@ -114,6 +116,10 @@ pub fn dump() -> Result<PathBuf, SessionError> {
 pub fn finish(ending: Ending) -> Result<Report, SessionError> {
     as_tracker(|| {
         let (_, recorder) = active().take_if(|(process, _)| is_own(*process)).ok_or(SessionError::Ended)?;
+        if step_state::session_ends() {
+            step_state::tell(&Event::StepEnded);
+            recorder.time_step(StepClock::end);
+        }
         let output = recorder.stop(ending).ok_or(SessionError::Ended)?;
         let losses = output.losses().to_vec();
         let finished = output.finish();
@@ -122,6 +128,13 @@ pub fn finish(ending: Ending) -> Result<Report, SessionError> {
             Err(source) => Err(SessionError::Store { path: finished.path, log: finished.log, source }),
         }
     })
+}
+
+/// Makes room for another session after one that the recorder's thread has ended by itself.
+pub fn forget_ended() {
+    let ended = as_tracker(|| active().take_if(|(process, _)| is_own(*process)));
+    // Its thread has nothing more to do, and is joined here.
+    as_tracker(|| ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)).map(drop));
 }
 
 extern "C" fn at_exit() {

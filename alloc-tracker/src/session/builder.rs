@@ -10,6 +10,7 @@ use super::active;
 use super::error::SessionError;
 use super::fact::Fact;
 use super::handle::Session;
+use super::step_state;
 use crate::ledger::as_tracker;
 use crate::probe::interposition::interposition;
 use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Recorder, Thresholds};
@@ -121,6 +122,13 @@ impl SessionBuilder {
         self
     }
 
+    /// Says nothing on stderr when a limit comes near; the timeline says it, and the dump is written all the same. For
+    /// sessions of which the reader of the program's stderr knows nothing.
+    pub fn quiet(mut self) -> Self {
+        self.thresholds.is_quiet = true;
+        self
+    }
+
     /// Calls `function` when the live bytes come near an expected peak. [`Expected::Bytes`] expects a number of bytes;
     /// the function is called again only after the live bytes have been more than an eighth below it.
     /// [`Expected::ShareOfLastStep`] expects a share of the last step's peak; the function is called at most once in a
@@ -181,6 +189,7 @@ impl SessionBuilder {
             Recorder::start(output, self.first_records(resolutions), self.interval, thresholds, times)
                 .map_err(SessionError::Thread)
         })?;
+        step_state::session_starts();
         Ok(Session::new())
     }
 

@@ -7,6 +7,7 @@ use alloc_timeline::Ending;
 use super::active::{self, Report};
 use super::error::SessionError;
 use super::fact::Fact;
+use super::step_state::{self, tell};
 use crate::recorder::StepClock;
 use crate::{ledger, scope};
 
@@ -78,13 +79,14 @@ impl Session {
     /// Begins a step, and ends the one before if it is open. Where a step is a block of Rust code, [`step`](Self::step)
     /// is simpler.
     pub fn begin_step(&self) {
+        step_state::program_begins();
         active::time_step(StepClock::begin);
-        emit(&Event::StepBegan);
+        tell(&Event::StepBegan);
     }
 
     /// Ends the open step; does nothing when no step is open.
     pub fn end_step(&self) {
-        emit(&Event::StepEnded);
+        tell(&Event::StepEnded);
         active::time_step(StepClock::end);
     }
 
@@ -100,12 +102,12 @@ impl Session {
     /// # Ok::<(), alloc_tracker::SessionError>(())
     /// ```
     pub fn pause(&self) {
-        emit(&Event::Paused);
+        tell(&Event::Paused);
     }
 
     /// Ends a [`pause`](Self::pause). The timeline gets a mark `resumed`.
     pub fn resume(&self) {
-        emit(&Event::Resumed);
+        tell(&Event::Resumed);
     }
 
     /// Writes a dump, which is a copy of the timeline so far, and returns its path. The dump lies beside the timeline
@@ -186,14 +188,5 @@ impl Drop for StepGuard<'_> {
 
 fn mark(name: &str, with_owners: bool) {
     let name = ledger::as_tracker(|| scope::name(name));
-    emit(&Event::Mark { name, with_owners });
-}
-
-fn emit(event: &Event) {
-    let slot = ledger::acquire();
-    if let Some(slot) = slot {
-        // The recorder must read what this thread has counted so far before it reads the event.
-        slot.publish();
-    }
-    let _ = ledger::emit(slot, event);
+    tell(&Event::Mark { name, with_owners });
 }

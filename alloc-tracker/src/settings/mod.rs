@@ -10,7 +10,9 @@
 //! | `ALLOC_TRACKER_NEAR_LIMIT` | [`least_room`], when a session starts |
 //! | `ALLOC_TRACKER_TIMES`, `ALLOC_TRACKER_POWER_FILE` | [`times`], when a session starts |
 //! | `ALLOC_TRACKER_GPU_INPUTS` | [`gpu_inputs`], when a session ends |
+//! | `ALLOC_TRACKER_CONTROL` | [`control_folder`], when a session starts |
 //! | `PYTORCH_ALLOC_CONF` | [`device_allocator`], when a session starts |
+mod control;
 mod device;
 mod environment;
 mod gpu_inputs;
@@ -20,6 +22,7 @@ pub mod sampling;
 mod thresholds;
 pub mod times;
 
+pub use control::control_folder;
 pub use device::device_allocator;
 pub use environment::wants_system_backend;
 pub use gpu_inputs::gpu_inputs;

@@ -22,13 +22,15 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     use std::mem::MaybeUninit;
     use std::os::unix::ffi::OsStrExt;
 
+    use alloc_timeline::kept_file::KeptFile;
     use rustix::fs::{FileType, RawDir};
 
     // A name has at most 255 bytes (NAME_MAX).
     let mut buffer = [MaybeUninit::uninit(); 2048];
-    let file = std::fs::File::open(folder)?;
-    let mut listed = RawDir::new(&file, &mut buffer);
+    let kept = KeptFile::open(folder)?;
     let mut entries = Vec::new();
+    let Some(file) = kept.own() else { return Ok(entries) };
+    let mut listed = RawDir::new(file, &mut buffer);
     while let Some(entry) = listed.next() {
         let entry = entry?;
         let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());

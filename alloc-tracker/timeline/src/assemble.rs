@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;
+use crate::derived_phase::DerivedPhase;
 use crate::file::{
     Allocator, AtExit, Book, DeviceMemory, DevicePrediction, Ending, Energy, FORMAT_NAME, FORMAT_VERSION, HighWater,
     Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Timeline, Totals,
@@ -41,6 +42,7 @@ pub struct Assembler {
     allocator: Allocator,
     interposition: Vec<Resolution>,
     scopes: Vec<Scope>,
+    layer_kinds: BTreeMap<String, String>,
     interval_ns: u64,
     samples: Samples,
     marks: VecDeque<Mark>,
@@ -91,6 +93,12 @@ impl Assembler {
             }
             Record::Resolution(resolution) => self.interposition.push(resolution),
             Record::Scope(scope) => self.scopes.push(scope),
+            Record::LayerKind { layer, kind } if kind.is_empty() => {
+                self.layer_kinds.remove(&layer);
+            }
+            Record::LayerKind { layer, kind } => {
+                self.layer_kinds.insert(layer, kind);
+            }
             Record::Sample(sample) => {
                 self.reach(sample.time_ns);
                 self.samples.whole(sample);
@@ -165,6 +173,8 @@ impl Assembler {
             machine: self.machine,
             allocator: self.allocator,
             interposition: self.interposition,
+            derived_phases: derived_phases(&self.scopes),
+            layer_kinds: self.layer_kinds,
             scopes: self.scopes,
             marks: self.marks.into(),
             steps: self.steps.into(),
@@ -200,6 +210,8 @@ impl Assembler {
         }];
         records.extend(self.interposition.iter().cloned().map(Record::Resolution));
         records.extend(self.scopes.iter().cloned().map(Record::Scope));
+        let kinds = self.layer_kinds.iter().map(|(layer, kind)| (layer.clone(), kind.clone()));
+        records.extend(kinds.map(|(layer, kind)| Record::LayerKind { layer, kind }));
         records.extend(self.samples.records());
         records.extend(self.marks.iter().cloned().map(Record::Mark));
         records.extend(self.steps.iter().cloned().map(Record::Step));
@@ -263,6 +275,12 @@ impl Assembler {
             self.marks.pop_front();
         }
     }
+}
+
+/// The derived phases among those of the scopes, each once.
+fn derived_phases(scopes: &[Scope]) -> Vec<String> {
+    let is_used = |phase: &DerivedPhase| scopes.iter().any(|scope| scope.phase == phase.name());
+    DerivedPhase::ALL.into_iter().filter(is_used).map(|phase| phase.name().to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@
 #![forbid(unsafe_code)]
 
 // Each group uses only the groups above it.
+mod derived_phase;
+pub mod kept_file;
 mod scope;
 pub mod size;
 
@@ -64,6 +66,7 @@ pub use analysis::{
     Analysis, Bucket, Coverage, Fate, Figures, Flow, Growth, GrowthOwner, Histogram, Place, RetainedAt, Sums,
 };
 pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_STEPS};
+pub use derived_phase::{DerivedPhase, work_of};
 pub use file::{
     Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, CoreUsage, DeviceMemory, DevicePrediction, Door, Ending,
     Energy, EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit,

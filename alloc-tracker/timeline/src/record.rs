@@ -40,6 +40,13 @@ pub enum Record {
     Resolution(Resolution),
     /// A scope that was seen for the first time; numbers count up from 0 without gaps.
     Scope(Scope),
+    /// What a layer is, in words; replaces what was said of that layer before. An empty text: it is not known any more.
+    LayerKind {
+        /// The layer's path.
+        layer: String,
+        /// What it is.
+        kind: String,
+    },
     /// The state at one instant, with everything that was live.
     Sample(Sample),
     /// The state at one instant, with only those rows and probes that differ from the sample before. An owner that has

@@ -60,6 +60,9 @@ pub struct Call {
     pub line: Option<u32>,
     /// Whether the compiler put the function into its caller.
     pub inlined: bool,
+    /// The name of the file that has the code: the executable or a shared library. Absent in files of older recorders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
 }
 
 /// A place that allocates: a stack of calls in a scope.

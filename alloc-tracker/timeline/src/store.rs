@@ -1,9 +1,9 @@
 //! Writes a timeline so that a reader sees the whole file or none.
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::file::Timeline;
+use crate::kept_file::KeptFile;
 
 /// Writes `timeline` to a file beside `path`, and renames that when it is complete.
 ///
@@ -27,8 +27,10 @@ pub fn store(timeline: &Timeline, path: impl AsRef<Path>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
     // `create_new` gives the file the mode that any file of this process gets, while `tempfile` alone would hide it from
     // other users.
-    let mut partial =
-        tempfile::Builder::new().prefix(&prefix).suffix(".partial").make_in(folder, |path| File::create_new(path))?;
+    let mut partial = tempfile::Builder::new()
+        .prefix(&prefix)
+        .suffix(".partial")
+        .make_in(folder, |path| KeptFile::create_new(path))?;
     let mut out = BufWriter::new(partial.as_file_mut());
     encode(timeline, &mut out)?;
     out.flush()?;

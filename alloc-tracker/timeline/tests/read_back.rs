@@ -135,7 +135,7 @@ fn numbers_that_contradict_each_other_are_damage() {
     for (bytes, said) in [
         (changed("/peak/live_bytes", json!(191)), "rows of \"peak\""),
         (changed("/peak/rows/0/usable_bytes", json!(u64::MAX)), "rows of \"peak\""),
-        (changed("/peak/rows/0/scope", json!(2)), "names scope 2"),
+        (changed("/peak/rows/0/scope", json!(9)), "names scope 9"),
         (changed("/at_exit/snapshot/live_bytes", json!(0)), "at_exit"),
         (changed("/marks/0/snapshot/rows", json!([])), "end of forward"),
         (changed("/series/live_bytes", json!([])), "columns"),

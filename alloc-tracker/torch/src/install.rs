@@ -76,7 +76,8 @@ pub fn install() -> Result<(), InstallError> {
 
 /// Whether operators tell which storages they read, as they do from [`install`] on. Without that the timeline cannot say
 /// what of the peak nobody reads again, and libtorch does not wrap each operator's arguments for us. Programs whose layers
-/// are named by parameters ([`name_layers`](crate::name_layers)) need it.
+/// are named by parameters ([`name_layers`](crate::name_layers)) need it, and so do those that leave it to operators to tell
+/// phases, steps, and what layers are.
 ///
 /// ```no_run
 /// alloc_torch::install()?;

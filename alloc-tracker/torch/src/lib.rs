@@ -29,6 +29,9 @@
 //! # }
 //! ```
 //!
+//! Where the program names no phase, operators tell it: `forward (derived)`, `backward (derived)`, `optimizer (derived)` or
+//! `infer (derived)`; and where it begins no steps, each optimizer ends one.
+//!
 //! This crate is the face that tch's programs see; all decisions are those of `alloc-torch-core`:
 //!
 //! ```text

@@ -8,6 +8,8 @@ unsafe extern "C" {
     fn alloc_torch_watch_ops(with_inputs: bool);
     fn alloc_torch_watch_storages();
     fn alloc_torch_storage(tensor: *const c_void) -> usize;
+    fn alloc_torch_tensor(tensor: *const c_void) -> usize;
+    fn alloc_torch_keep_identity(tensor: *const c_void);
     fn alloc_torch_has_device() -> bool;
     fn alloc_torch_watch_devices();
     fn alloc_torch_device_name(kind: i8, index: i8, name: *mut c_char, room: usize) -> usize;
@@ -33,6 +35,18 @@ pub fn storage(tensor: &Tensor) -> Option<Storage> {
     }
     // SAFETY: `as_ptr` is the at::Tensor that the Tensor owns, alive for the call.
     Storage::at(unsafe { alloc_torch_storage(tensor.as_ptr().cast()) })
+}
+
+/// What tells a defined tensor from all others, whatever its storage.
+pub fn identity(tensor: &Tensor) -> usize {
+    // SAFETY: `as_ptr` is the at::Tensor that the Tensor owns, alive for the call.
+    unsafe { alloc_torch_tensor(tensor.as_ptr().cast()) }
+}
+
+/// Keeps [`identity`] from being given to another tensor, for the process's life.
+pub fn keep_identity(tensor: &Tensor) {
+    // SAFETY: as above; it makes a weak reference, which is never freed.
+    unsafe { alloc_torch_keep_identity(tensor.as_ptr().cast()) };
 }
 
 /// Whether there is a device besides the CPU.

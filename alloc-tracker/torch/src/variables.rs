@@ -46,6 +46,9 @@ pub fn label_variables(store: &nn::VarStore) {
 /// (`fc1.weight` makes it `fc1`), and one that reads none to the layer that made its input. Layers that the program
 /// names itself win. Labels the variables too, as [`label_variables`] does.
 ///
+/// A variable keeps its layer when it is given another storage ([`VarStore::half`](nn::VarStore::half), `set_device`,
+/// `set_data`). Its new storage is no parameter by label before [`label_variables`] or this function is called again.
+///
 /// ```no_run
 /// use tch::nn;
 ///
@@ -54,7 +57,13 @@ pub fn label_variables(store: &nn::VarStore) {
 /// alloc_torch::name_layers(&store); // every operator that reads fc1.weight or fc1.bias is of the layer fc1
 /// ```
 pub fn name_layers(store: &nn::VarStore) {
-    ATTRIBUTION.name_layers(with_storages(store));
+    for (path, tensor) in store.variables() {
+        if let Some(storage) = shim::storage(&tensor)
+            && ATTRIBUTION.name_layer_of(&path, storage, shim::identity(&tensor))
+        {
+            shim::keep_identity(&tensor);
+        }
+    }
     label_variables(store);
     shim::watch_operators(true);
 }

@@ -1,14 +1,25 @@
-//! Folders that cannot be written to, or not any more, and full disks.
+//! Folders that cannot be written to, or not any more, full disks, and descriptors that the program closes.
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use crate::killed::recovered;
-use crate::run::{MODES, all_modes, run_as};
+use crate::run::{MODES, all_modes, run, run_as};
 
 /// A removed working directory, a folder of the kernel's, one that is not there, and one that goes away.
 #[test]
 fn where_nothing_can_be_written() {
     all_modes(env!("CARGO_BIN_EXE_victim-trap-folder"), &[]);
+}
+
+/// The session loses nothing by it: it opens its log again.
+#[test]
+fn where_all_descriptors_are_closed() {
+    for &mode in MODES {
+        let ended = run(env!("CARGO_BIN_EXE_victim-trap-descriptors"), mode, &[], &[]).passed();
+        if mode.session {
+            assert_eq!(ended.timeline().tracker.losses, Vec::<String>::new(), "{}", ended.what);
+        }
+    }
 }
 
 /// `victim`, to be run in a mount namespace of its own, with a file system of one megabyte at `disk` in the folder of

@@ -4,20 +4,37 @@ use procfs::{Current, Meminfo};
 
 use crate::cli::{InputArgs, WorkArgs};
 use crate::device::DeviceName;
-use crate::model::{ModelName, minimum};
+use crate::model::shape::Shape;
+use crate::model::stage::Stage;
+use crate::model::{ModelName, TrainOnly, minimum};
 use crate::model_flags;
 use crate::optimizer::Optimizer;
 use crate::precision::Precision;
 
-/// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run. What a run
-/// needs on a GPU is not the machine's.
+/// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run, in which each
+/// step changes all of the network.
 pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>, precision: Precision) -> Result<()> {
+    memory_of_part(model, work, optimizer, TrainOnly::All, precision)
+}
+
+/// The same of a training run in which each step changes `only` this. What a run needs on a GPU is not the machine's.
+pub(super) fn memory_of_part(
+    model: ModelName,
+    work: &WorkArgs,
+    optimizer: Option<Optimizer>,
+    only: TrainOnly,
+    precision: Precision,
+) -> Result<()> {
     if work.device != DeviceName::Cpu {
         return Ok(());
     }
     let Some(there) = machine_bytes() else { return Ok(()) };
     let (flag, size) = (InputArgs::size_flag(model), work.input.size(model));
-    let needed = least_bytes(model, work.batch, size, work.input.classes(model), optimizer, precision)?;
+    let mut stages = model.stages(work.input.classes(model));
+    if optimizer.is_some() {
+        only.freeze_least(&mut stages);
+    }
+    let needed = of_stages(&stages, work.batch, model.input_of(size), optimizer, precision)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,
@@ -51,9 +68,18 @@ pub fn least_bytes(
     optimizer: Option<Optimizer>,
     precision: Precision,
 ) -> Result<u64> {
+    of_stages(&model.stages(classes), batch, model.input_of(size), optimizer, precision)
+}
+
+fn of_stages(
+    stages: &[Stage],
+    batch: u64,
+    input: Shape,
+    optimizer: Option<Optimizer>,
+    precision: Precision,
+) -> Result<u64> {
     let copies = 1 + optimizer.map_or(0, Optimizer::states);
-    let stages = model.stages(classes);
-    Ok(minimum::minimum_bytes(&stages, batch, model.input_of(size), optimizer.is_some(), copies, precision)?)
+    Ok(minimum::minimum_bytes(stages, batch, input, optimizer.is_some(), copies, precision)?)
 }
 
 /// Memory and swap of the machine in bytes; unknown where there is no /proc.

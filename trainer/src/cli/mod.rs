@@ -1,6 +1,7 @@
 //! What can be typed. Only the form is checked here; `check` decides whether a run can do it.
 mod optimizer;
 mod typed;
+mod variations;
 mod work;
 
 mod models;
@@ -22,6 +23,7 @@ pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
 pub use self::sweeps::{Axes, Common, Count, Size, SweepArgs};
 pub use self::tables::{FitTableArgs, TablesArgs};
 pub(crate) use self::typed::{nearest, one};
+pub use self::variations::VariationArgs;
 pub use self::work::{InputArgs, Switch, WorkArgs};
 pub(crate) use self::work::{LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS};
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::optimizer::OptimizerArgs;
+use super::variations::VariationArgs;
 use super::work::{InputArgs, Switch, WorkArgs};
 use crate::allocator::Spec;
 use crate::checkpoint::Asked;
-use crate::model::{Chained, ModelName};
+use crate::model::{Chained, ModelName, TrainOnly};
 use crate::optimizer::Optimizer;
 use crate::precision::Precision;
 use crate::settings::Mode;
@@ -75,6 +76,9 @@ pub struct TrainArgs {
     /// how much it left, and fails when it took more.
     #[arg(long, value_name = "SIZE", value_parser = Asked::within, conflicts_with = "checkpoint")]
     pub budget: Option<Asked>,
+    /// See [`VariationArgs`].
+    #[command(flatten)]
+    pub variation: VariationArgs,
 }
 
 /// Several runs.
@@ -146,6 +150,16 @@ pub struct PlanArgs {
     /// Say what each layer keeps for its backward pass, by which rule, and where libtorch has it written.
     #[arg(long, conflicts_with_all = ["measured", "checkpoint"])]
     pub rules: bool,
+    /// Put a step that changes only this part of the network, as `train --train-only` has it, beside one that changes all of it:
+    /// which saved bytes go, which stay, and who holds them.
+    #[arg(long, value_name = "PART", conflicts_with_all = ["measured", "checkpoint", "rules"])]
+    pub train_only: Option<TrainOnly>,
+    /// Seed of the run, which decides what layers:SHARE draws.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "train_only")]
+    pub seed: u64,
+    /// Number of the step for which it draws, from 1 on.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "train_only", value_parser = clap::value_parser!(u64).range(1..))]
+    pub step: u64,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

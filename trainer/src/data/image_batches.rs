@@ -37,6 +37,11 @@ impl ImageBatches {
         ImageBatches { device, ..self }
     }
 
+    /// From now on the batches are of the images with these indices alone, one at least.
+    pub fn learn_from(&mut self, images: Vec<usize>) {
+        self.order = Order::of(images, self.seed);
+    }
+
     /// The images that the batches are from.
     pub fn data(&self) -> &Dataset {
         &self.data
@@ -49,12 +54,20 @@ impl ImageBatches {
         self.data.check(Order::new(self.data.len(), self.seed).take(count))
     }
 
-    /// Makes the next batch. Images are resized bilinearly (pixel centres aligned, as PyTorch's `interpolate` does by
-    /// default) unless they were decoded in the right size, and grey ones are repeated into as many channels as the network
-    /// takes; each step of that drops the one before.
+    /// Makes the next batch.
     pub fn next_batch(&mut self) -> Result<Batch> {
         let chosen: Vec<usize> = self.order.by_ref().take(self.batch).collect();
-        let mut images = self.normalised(&chosen)?;
+        self.batch_of(&chosen)
+    }
+
+    /// Makes a batch of the images with these indices. Images are resized bilinearly (pixel centres aligned, as PyTorch's
+    /// `interpolate` does by default) unless they were decoded in the right size, and grey ones are repeated into as many
+    /// channels as the network takes; each step of that drops the one before.
+    ///
+    /// # Errors
+    /// When an image cannot be decoded, or libtorch fails.
+    pub fn batch_of(&self, chosen: &[usize]) -> Result<Batch> {
+        let mut images = self.normalised(chosen)?;
         if self.data.needs_resizing() {
             images = images.f_upsample_bilinear2d([self.side, self.side], false, None, None)?;
         }
@@ -125,6 +138,20 @@ mod tests {
     fn the_seed_decides_the_batch() {
         let labels = |seed| ImageBatches::new(flat_images(), 3, 4, seed).next_batch().expect("made").labels;
         assert_eq!(labels(1), labels(1));
+    }
+
+    #[test]
+    fn of_some_images_alone() {
+        let mut batches = ImageBatches::new(flat_images(), 4, 4, 1);
+        batches.learn_from(vec![1, 3]);
+        for _ in 0..3 {
+            let labels: Vec<i64> = Vec::try_from(batches.next_batch().expect("made").labels).expect("numbers");
+            assert!(
+                labels.contains(&1) && labels.contains(&3) && labels.iter().all(|label| label % 2 == 1),
+                "{labels:?}"
+            );
+        }
+        assert_eq!(batches.batch_of(&[2, 0]).expect("made").labels, Tensor::from_slice(&[2i64, 0]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which images come next: all of them in a random order, then all again in another one.
 use crate::random::Random;
 
-/// An endless, seeded sequence of indices below `count`.
+/// An endless, seeded sequence of indices.
 #[derive(Debug)]
 pub(super) struct Order {
     random: Random,
@@ -13,7 +13,12 @@ pub(super) struct Order {
 impl Order {
     /// The order of `count` images for `seed`.
     pub(super) fn new(count: usize, seed: u64) -> Order {
-        Order { random: Random::new(seed), indices: (0..count).collect(), next: count }
+        Order::of((0..count).collect(), seed)
+    }
+
+    /// The order of the images with these indices, each once an epoch.
+    pub(super) fn of(indices: Vec<usize>, seed: u64) -> Order {
+        Order { random: Random::new(seed), next: indices.len(), indices }
     }
 
     /// Fisher and Yates: each place gets one of those not yet placed.
@@ -53,6 +58,13 @@ mod tests {
             assert_eq!(epoch, [0, 1, 2, 3, 4, 5, 6]);
         }
         assert_ne!(order[..7], order[7..], "the second epoch has an order of its own");
+    }
+
+    #[test]
+    fn of_some_images() {
+        let mut order: Vec<usize> = Order::of(vec![3, 9, 4], 1).take(3).collect();
+        order.sort_unstable();
+        assert_eq!(order, [3, 4, 9]);
     }
 
     #[test]

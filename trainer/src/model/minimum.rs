@@ -9,7 +9,7 @@ use super::stage::Stage;
 use crate::precision::Precision;
 
 /// Bytes that `batch` inputs of this shape need in training (`copies_of_parameters` counts the parameters
-/// themselves and whatever the optimizer keeps of their size) or, without `training`, in inference.
+/// themselves and whatever the optimizer keeps of the size of those that learn) or, without `training`, in inference.
 ///
 /// In bf16 a map that fp32 keeps has half of its bytes, or more where libtorch computes in fp32 all the same. The casts of
 /// the parameters come on top and are not counted.
@@ -22,8 +22,9 @@ pub fn minimum_bytes(
     precision: Precision,
 ) -> Result<u64, Misfit> {
     let parameters: u64 = stages.iter().map(|stage| stage.op.parameters()).sum();
+    let learned: u64 = stages.iter().filter(|stage| stage.learns()).map(|stage| stage.op.parameters()).sum();
     let buffers: u64 = stages.iter().map(|stage| stage.op.buffers()).sum();
-    let fixed = (parameters * copies_of_parameters + buffers) * F32
+    let fixed = (parameters + learned * (copies_of_parameters - 1) + buffers) * F32
         + input_bytes(batch, input)
         + label_bytes(stages, batch, input)?;
     let maps = if training {

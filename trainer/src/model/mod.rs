@@ -11,6 +11,8 @@ pub mod stage;
 
 pub mod shape;
 
+pub mod train_only;
+
 mod zoo;
 
 mod name;
@@ -25,6 +27,7 @@ pub mod needs;
 pub mod peak;
 pub mod report;
 pub mod rules;
+pub mod variation;
 
 mod cross_entropy;
 mod leaky_relu;
@@ -32,10 +35,13 @@ mod weights;
 
 mod network;
 
+pub mod stored;
+
 pub use self::cross_entropy::cross_entropy;
 pub use self::name::ModelName;
 #[cfg(test)]
 pub(crate) use self::network::GENERATOR;
-pub use self::network::{Chained, Network, Statistics};
+pub use self::network::{Chained, Network, Parameters, Statistics};
 pub use self::objective::Objective;
+pub use self::train_only::TrainOnly;
 pub use self::zoo::{dcgan, dqn};

@@ -57,10 +57,11 @@ pub fn by_layer(
     let mut layers: BTreeMap<String, LayerBytes> = BTreeMap::new();
     for stage in stages {
         let parameters = stage.op.parameters() * F32;
+        let learned = if stage.frozen { 0 } else { parameters };
         *layers.entry(stage.name.clone()).or_default() += LayerBytes {
             parameters,
-            gradients: parameters,
-            optimizer_state: parameters * optimizer.states(),
+            gradients: learned,
+            optimizer_state: learned * optimizer.states(),
             buffers: stage.op.buffers() * F32,
             saved: 0,
         };

@@ -118,6 +118,11 @@ pub fn beside(
         facts.push(("precision", Precision::Fp32.as_str().into()));
     }
     is_of(&timeline, &facts, path)?;
+    ensure!(
+        !timeline.run.contains_key("train_only"),
+        "--measured {}: that run changed a part of the network alone; give a timeline of one that changed all of it",
+        path.display()
+    );
     let replay = timeline.run.get("replay").and_then(Value::as_u64);
     let step = Step::of(model, batch, size, classes, optimizer, replay)?;
     let comparison = Comparison::new(&step, &timeline);

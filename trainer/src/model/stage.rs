@@ -30,6 +30,15 @@ pub struct Stage {
     pub op: Op,
     /// The maps that it reads, one at least.
     pub reads: Vec<Map>,
+    /// Whether its parameters stay as they are in a step: no gradient is computed for them.
+    pub frozen: bool,
+}
+
+impl Stage {
+    /// Whether it has parameters, and a step changes them.
+    pub fn learns(&self) -> bool {
+        !self.frozen && self.op.parameters() > 0
+    }
 }
 
 /// For each map, the index of the last stage that reads it; `None` for the last map, and for one that nobody reads.
@@ -41,6 +50,16 @@ pub fn last_readers(stages: &[Stage]) -> Vec<Option<usize>> {
         }
     }
     last
+}
+
+/// For each map whether the backward pass computes its gradient: something before it learns. `of_input` says it of the
+/// network's input; data needs none.
+pub fn needs_gradient(stages: &[Stage], of_input: bool) -> Vec<bool> {
+    let mut needs = vec![of_input];
+    for stage in stages {
+        needs.push(stage.learns() || stage.reads.iter().any(|map| needs[map.0]));
+    }
+    needs
 }
 
 /// Writes a list of stages: a chain that each new stage prolongs, and from which others branch off.
@@ -111,7 +130,7 @@ impl Chain {
 
     /// A stage that reads `reads`, one map at least.
     pub(super) fn read(&mut self, name: impl Into<String>, op: Op, reads: Vec<Map>) -> Map {
-        self.stages.push(Stage { name: name.into(), op, reads });
+        self.stages.push(Stage { name: name.into(), op, reads, frozen: false });
         self.end = self.stages.len();
         self.end()
     }
@@ -133,6 +152,23 @@ mod tests {
         let reads: Vec<Vec<usize>> = stages.iter().map(|stage| stage.reads.iter().map(|map| map.0).collect()).collect();
         assert_eq!(reads, [vec![0], vec![1], vec![1], vec![3, 2]]);
         assert_eq!(last_readers(&stages), [Some(0), Some(2), Some(3), Some(3), None]);
+    }
+
+    /// The left branch learns, the right one is frozen like the stem: the sum needs a gradient because of the left one.
+    #[test]
+    fn gradients_go_no_further_than_to_what_learns() {
+        let mut chain = Chain::default();
+        let stem = chain.then("stem", Op::conv(3, 8, 3, 1, 1));
+        let left = chain.then("left", Op::BatchNorm { channels: 8 });
+        chain.branch(stem);
+        chain.then("right", Op::BatchNorm { channels: 8 });
+        chain.add("sum", left, Place::InPlace);
+        let mut stages = chain.into_stages();
+        assert_eq!(needs_gradient(&stages, false), [false, true, true, true, true]);
+        (stages[0].frozen, stages[2].frozen) = (true, true);
+        assert_eq!(needs_gradient(&stages, false), [false, false, true, false, true]);
+        assert_eq!(needs_gradient(&stages, true), [true; 5]);
+        assert!(stages[1].learns() && !stages[2].learns() && !stages[3].learns());
     }
 
     #[test]

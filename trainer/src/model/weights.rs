@@ -35,6 +35,32 @@ pub(super) struct BatchNorm {
 }
 
 impl Weights {
+    /// What is learned: all variables but running statistics.
+    pub(super) fn parameters(&self) -> Vec<&Tensor> {
+        match self {
+            Weights::None => Vec::new(),
+            Weights::Conv(weight, bias) => std::iter::once(weight).chain(bias).collect(),
+            Weights::BatchNorm(BatchNorm { weight, bias, .. })
+            | Weights::Linear(weight, bias)
+            | Weights::LayerNorm(weight, bias) => vec![weight, bias],
+            Weights::Table(table) => vec![table],
+            Weights::Recurrent(weights) => weights.iter().collect(),
+        }
+    }
+
+    /// How many filters (output channels) the layer has, and along which dimension of its parameters they lie. That of an
+    /// embedding is a column of its table, that of a recurrent layer a feature of the state, with a row for each gate.
+    pub(super) fn filters(&self) -> (usize, i64) {
+        let (along, dimension) = match (self, &self.parameters()[..]) {
+            (Weights::Table(table), _) => (table.size()[1], 1),
+            // [gates x to, to] over the state; `to` are the features.
+            (Weights::Recurrent(_), [_, over_state, ..]) => (over_state.size()[1], 0),
+            (_, [first, ..]) => (first.size()[0], 0),
+            (_, []) => (0, 0),
+        };
+        (along as usize, dimension)
+    }
+
     /// Makes the variables of `stage` under its name in the store behind `root`.
     pub(super) fn init(root: &nn::Path<'_>, stage: &Stage) -> Result<Weights> {
         let path = stage.name.split('.').fold(root.clone(), |path, part| path.sub(part));

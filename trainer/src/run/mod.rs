@@ -16,6 +16,9 @@ mod turns;
 
 mod step;
 
+mod lessons;
+mod parts;
+
 mod checkpointed;
 mod dcgan;
 mod dqn;
@@ -50,6 +53,8 @@ struct StepResults {
     step_ns: Vec<u64>,
     /// What the steps said of themselves, by name: one number a step.
     figures: BTreeMap<&'static str, Vec<f64>>,
+    /// Shares of the held-out images that were told right, each time that was measured.
+    accuracy: Vec<f64>,
     interrupted: bool,
 }
 
@@ -117,6 +122,9 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         for (name, values) in &results.figures {
             object[*name] = json!(values);
         }
+        if !results.accuracy.is_empty() {
+            object["accuracy"] = json!(results.accuracy);
+        }
         if let Some(kept) = &kept {
             object["checkpoint"] = json!(kept);
         }
@@ -167,7 +175,14 @@ fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
         (data, channels) = (data.between_minus_one_and_one(), dcgan_model::CHANNELS);
     }
     let images = ImageBatches::new(data, batch, settings.size as i64, settings.seed).with_channels(channels).on(device);
-    images.check(settings.steps)?;
+    match settings.variation.dealt {
+        // What is dealt out may be any of them.
+        Some(dealt) => {
+            dealt.check(images.data().len())?;
+            images.check(u64::MAX)?;
+        }
+        None => images.check(settings.steps)?,
+    }
     Ok(Batches::Images(images))
 }
 
@@ -187,6 +202,14 @@ fn words(name: &str) -> String {
 fn steps(settings: &Settings, work: &mut dyn Step, recording: &Recording) -> Result<StepResults> {
     let progress = Progress::new(settings.steps, settings.json_times || settings.take_turns);
     let mut results = StepResults::default();
+    let between = |work: &mut dyn Step, done| {
+        let accuracy = work.between(done).with_context(|| format!("behind step {done}"))?;
+        if let Some(accuracy) = accuracy {
+            progress.line(&format!("accuracy after {done} steps: {:.2} % of the held-out images", accuracy * 100.0));
+        }
+        Ok::<Option<f64>, anyhow::Error>(accuracy)
+    };
+    results.accuracy.extend(between(work, 0)?);
     for step in 1..=settings.steps {
         if interrupt::requested() {
             results.interrupted = true;
@@ -213,6 +236,7 @@ fn steps(settings: &Settings, work: &mut dyn Step, recording: &Recording) -> Res
             clocks.report()?;
         }
         progress.step(&line);
+        results.accuracy.extend(between(work, step)?);
     }
     Ok(results)
 }

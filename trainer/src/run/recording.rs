@@ -2,15 +2,32 @@
 use std::path::PathBuf;
 
 use alloc_timeline::Category;
-use alloc_tracker::{Session, Times, hooks};
+use alloc_tracker::{Fact, Session, Times, hooks};
 use anyhow::{Context, Result};
 use tch::Tensor;
 use tch::nn::VarStore;
 
 use crate::console;
-use crate::data::Dataset;
-use crate::model::Chained;
-use crate::settings::Settings;
+use crate::data::{Dataset, Dealt};
+use crate::model::{Chained, TrainOnly};
+use crate::settings::{Settings, Variation};
+
+/// The facts of a run that differs from others.
+fn varied(variation: &Variation) -> Vec<(&'static str, Fact)> {
+    let mut facts: Vec<(&'static str, Fact)> = Vec::new();
+    if variation.only != TrainOnly::All {
+        facts.push(("train_only", variation.only.to_string().into()));
+    }
+    if let Some(Dealt { held_out, skipped, days, a_day }) = variation.dealt {
+        facts.extend([("held_out", held_out.into()), ("skipped_images", skipped.into()), ("days", days.into())]);
+        facts.push(("increment", variation.increment.as_str().into()));
+        facts.extend(a_day.map(|images| ("images_a_day", images.into())));
+    }
+    if let Some(path) = &variation.weights {
+        facts.push(("weights", path.display().to_string().into()));
+    }
+    facts
+}
 
 /// A session, or none when tracking is off.
 pub(super) struct Recording(Option<Session>);
@@ -60,6 +77,9 @@ impl Recording {
         }
         if let Some(plan) = &settings.checkpoint {
             builder = builder.fact("checkpoint", plan.to_string());
+        }
+        for (name, value) in varied(&settings.variation) {
+            builder = builder.fact(name, value);
         }
         if settings.layer_times {
             builder = builder.times(Times::ByScope);

@@ -15,4 +15,13 @@ pub(super) trait Step {
     /// # Errors
     /// When libtorch fails.
     fn step(&mut self, recording: &Recording) -> Result<Figures>;
+
+    /// What is done when so many steps are done, outside of any step: before the first one, with 0, and behind each. Returns the
+    /// share of the held-out images that are told right, when it was measured.
+    ///
+    /// # Errors
+    /// When libtorch fails, or a file cannot be written.
+    fn between(&mut self, _done: u64) -> Result<Option<f64>> {
+        Ok(None)
+    }
 }

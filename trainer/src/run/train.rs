@@ -15,19 +15,24 @@
 //! unless told otherwise. So they live from the backward pass to the optimizer, and never during a forward pass. (tch's
 //! own `backward_step` frees them between forward and backward: the gradients of one step would live through the next
 //! forward pass.)
+use std::path::PathBuf;
+
 use alloc_tracker::{layer, phase};
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::autocast::autocast;
 use super::backward::backward;
 use super::error::During;
+use super::lessons::Lessons;
+use super::parts::Parts;
 use super::recording::Recording;
 use super::step::{Figures, Step};
 use crate::data::Batches;
 use crate::model::plan::LOSS_LAYER;
-use crate::model::{Network, cross_entropy};
+use crate::model::{Network, cross_entropy, stored};
 use crate::optimizer::{Optimizer, Updater};
 use crate::precision::Precision;
+use crate::settings::{Settings, Variation};
 
 /// A network, what updates its parameters, and what it learns from.
 pub(super) struct Training {
@@ -35,6 +40,10 @@ pub(super) struct Training {
     batches: Batches,
     updater: Updater,
     precision: Precision,
+    parts: Parts,
+    lessons: Option<Lessons>,
+    /// Where the weights go when so many steps are done.
+    save: Option<(u64, PathBuf)>,
 }
 
 impl Training {
@@ -43,10 +52,19 @@ impl Training {
         network: Network,
         optimizer: Optimizer,
         batches: Batches,
-        precision: Precision,
+        settings: &Settings,
     ) -> Result<Training> {
+        let Variation { only, save_weights, .. } = &settings.variation;
         let updater = Updater::new(optimizer, network.store().trainable_variables());
-        Ok(Training { network, batches, updater: updater.during("making the optimizer")?, precision })
+        Ok(Training {
+            network,
+            updater: updater.during("making the optimizer")?,
+            precision: settings.precision,
+            parts: Parts::new(*only, settings.seed),
+            lessons: Lessons::of(settings, &batches)?,
+            save: save_weights.clone().map(|path| (settings.steps, path)),
+            batches,
+        })
     }
 }
 
@@ -56,6 +74,7 @@ impl Step for Training {
             let _phase = phase!("data");
             self.batches.next_batch().during("making the batch")?
         };
+        self.parts.choose(&mut self.network)?;
         let loss = {
             let _autocast = autocast(self.precision).during("switching autocast on")?;
             let logits = {
@@ -74,9 +93,20 @@ impl Step for Training {
         recording.snapshot("end of backward");
         {
             let _phase = phase!("optimizer");
-            self.updater.update().during("the optimizer")?;
+            self.parts.update(&self.network, &mut self.updater)?;
         }
         recording.snapshot("end of step");
         Ok(vec![("loss", value)])
+    }
+
+    fn between(&mut self, done: u64) -> Result<Option<f64>> {
+        if let Some((_, path)) = self.save.as_ref().filter(|(at, _)| *at == done) {
+            let saved = stored::save(self.network.store(), path);
+            saved.with_context(|| format!("{}: the weights cannot be written", path.display()))?;
+        }
+        match &self.lessons {
+            Some(lessons) => lessons.between(done, &mut self.network, &mut self.batches),
+            None => Ok(None),
+        }
     }
 }

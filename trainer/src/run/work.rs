@@ -1,5 +1,5 @@
 //! What a run does over and over, by what its network learns and by the mode.
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::checkpointed::Checkpointed;
 use super::dcgan::{self, Adversaries, Generation};
@@ -10,7 +10,9 @@ use super::recording::Recording;
 use super::step::Step;
 use super::train::Training;
 use crate::checkpoint::Prepared;
+use crate::console;
 use crate::data::Batches;
+use crate::model::stored::{self, Taken};
 use crate::model::{Network, Objective, dqn};
 use crate::settings::Settings;
 
@@ -31,11 +33,23 @@ pub(super) fn work(
         let network = labelled(Network::init(stages, settings.device.into()))?;
         Ok::<Network, anyhow::Error>(network.with_in_place(settings.in_place).with_chained(settings.chained))
     };
+    let weighted = |network: Network| {
+        let Some(path) = &settings.variation.weights else { return Ok::<Network, anyhow::Error>(network) };
+        let taken = stored::take(network.store(), path);
+        let Taken { taken, left } = taken.with_context(|| format!("{}: the weights cannot be read", path.display()))?;
+        let (shown, model) = (path.display(), settings.model);
+        ensure!(taken > 0, "{shown}: none of its variables has the name and the shape of one of {model}'s");
+        if !left.is_empty() {
+            let left = left.join(", ");
+            console::print_error_line(&format!("note: {shown}: gives {taken} variables; random are still {left}"));
+        }
+        Ok(network)
+    };
     Ok(match (settings.model.objective(), settings.optimizer) {
         (Objective::Classes, Some(optimizer)) => {
             let network = of_stages(settings.model.stages(settings.classes))?;
             match plan {
-                None => Box::new(Training::new(network, optimizer, batches()?, settings.precision)?),
+                None => Box::new(Training::new(weighted(network)?, optimizer, batches()?, settings)?),
                 Some(plan) => Box::new(Checkpointed::new(network, optimizer, batches()?, plan)?),
             }
         }

@@ -34,6 +34,7 @@ mod time_and_energy;
 mod time_comparison;
 
 mod leaks;
+mod objects;
 
 pub use advice::Advice;
 pub use chosen_book::{Asked, ChosenBook, NoBook, PEAK, book_at};
@@ -49,6 +50,7 @@ pub use growth::{OwnerTrend, StepGrowth, step_growth};
 pub use leaks::{Leak, leaks};
 pub use lifetimes::{Lifetimes, lifetimes, median_ns};
 pub use near_limit::{GrewAfter, grew_after_near_limit};
+pub use objects::{OTHER_SITES, ObjectSums, UNKNOWN_OBJECT, objects};
 pub use owners::{OwnerBytes, owners};
 pub use rss_over_live::{Cause, RssOverLive, rss_over_live};
 pub use rss_stack::{RssStack, rss_stack};

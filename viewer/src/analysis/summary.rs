@@ -60,6 +60,12 @@ pub struct Summary {
     pub tracker: TrackerFigures,
     /// Each phase's, layer's and operator's own peak, the biggest first.
     pub high_waters: Vec<HighWater>,
+    /// The phases that the program did not name. Left out when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived_phases: Vec<String>,
+    /// What layers are, by layer. Left out when it is known of none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub layer_kinds: BTreeMap<String, String>,
     /// The steps with their own peaks.
     pub steps: Vec<Step>,
     /// What was live when the session ended; null where the recording did not reach its end.
@@ -203,6 +209,8 @@ pub fn summarise(run: &Run) -> Summary {
             losses: timeline.tracker.losses.clone(),
         },
         high_waters,
+        derived_phases: timeline.derived_phases.clone(),
+        layer_kinds: timeline.layer_kinds.clone(),
         steps: timeline.steps.clone(),
         alive_at_exit: at_exit.map(|at_exit| AliveAtExit {
             by_category: at_exit.by(scopes, Dimension::Category),

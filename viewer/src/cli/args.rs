@@ -167,6 +167,9 @@ pub(super) struct StacksArgs {
     /// Which bytes
     #[arg(long = "of", value_name = "WHAT", default_value = "peak")]
     pub(super) measure: MeasureArg,
+    /// What has a row of its own
+    #[arg(long = "by", value_name = "WHAT", default_value = "stack")]
+    pub(super) rows: StackRows,
     /// Print one JSON object and nothing else
     #[arg(long, conflicts_with = "folded")]
     pub(super) json: bool,
@@ -176,6 +179,15 @@ pub(super) struct StacksArgs {
     /// Rows of the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,
+}
+
+/// What sampled stacks are put together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum StackRows {
+    /// The calls
+    Stack,
+    /// The executable or the shared library that has the innermost call
+    Object,
 }
 
 /// A [`Measure`] on the command line.

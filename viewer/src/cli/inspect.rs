@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::analysis::{self, Summary};
-use crate::cli::args::{FileArgs, StacksArgs, TableArgs};
+use crate::cli::args::{FileArgs, StackRows, StacksArgs, TableArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::load::load;
@@ -144,10 +144,15 @@ pub(super) fn stacks(args: &StacksArgs) -> Result<Outcome> {
             "samples": stacks.map(|stacks| stacks.samples),
             "sites": analysis::sites(&run.timeline, measure),
             "others": stacks.map(|stacks| stacks.others),
+            "objects": analysis::objects(&run.timeline, measure),
         });
         with_layer_costs(answer, &run.timeline)
     };
-    answer(args.json, json, || view::stacks_text(&run, measure, args.top, output::terminal()))
+    let text = match args.rows {
+        StackRows::Stack => view::stacks_text,
+        StackRows::Object => view::objects_text,
+    };
+    answer(args.json, json, || text(&run, measure, args.top, output::terminal()))
 }
 
 /// The answer with what each layer costs in time and energy, so that scripts find it for each name of a layer. As it is where

@@ -88,6 +88,7 @@ pub(crate) fn tiny() -> Timeline {
         end_live_bytes: 5760,
         requested_bytes: None,
         end_requested_bytes: None,
+        derived: false,
     }));
     let at_exit = snapshot(6_000_000, vec![row(0, Runtime, 512), row(1, Parameter, 4096)]);
     let lane = |name: &str, peak, at_peak, source: &str| OutsideFigure {

@@ -1,5 +1,5 @@
 //! The names of a scope, looked up by the number that rows of a timeline carry.
-use alloc_timeline::{Category, Dimension, Scope};
+use alloc_timeline::{Category, Dimension, Scope, work_of};
 use serde::Serialize;
 
 /// The scope of a row whose number no scope has: a damaged file may contain such a row.
@@ -41,11 +41,11 @@ pub enum Pass {
 }
 
 /// Which way `phase` goes through a network; `None` for all that does neither. Where a step has several passes, the last part
-/// of the name says what is done.
+/// of the name says what is done. A derived phase goes the way of the phase that it stands for.
 pub fn pass_of(phase: &str) -> Option<Pass> {
-    match phase.rsplit('/').next() {
-        Some("forward" | "infer") => Some(Pass::Forward),
-        Some("backward") => Some(Pass::Backward),
+    match work_of(phase) {
+        "forward" | "infer" => Some(Pass::Forward),
+        "backward" => Some(Pass::Backward),
         _ => None,
     }
 }
@@ -60,6 +60,7 @@ mod tests {
         assert_eq!(["forward", "generator/forward", "infer"].map(pass_of), [Some(Pass::Forward); 3]);
         assert_eq!(["backward", "discriminator/real/backward"].map(pass_of), [Some(Pass::Backward); 2]);
         assert_eq!(["optimizer", "forward/loss", NONE, ""].map(pass_of), [None; 4]);
+        assert_eq!(["infer (derived)", "backward (derived)"].map(pass_of), [Some(Pass::Forward), Some(Pass::Backward)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! and an indigo in addition. Thin light lines between the bands of a stack help as well.
 use std::fmt;
 
-use alloc_timeline::{Dimension, NONE};
+use alloc_timeline::{DerivedPhase, Dimension, NONE, work_of};
 
 use crate::analysis::REST;
 use crate::model::MemoryKind;
@@ -96,6 +96,8 @@ fn category(name: &str) -> Option<Rgb> {
 }
 
 fn phase(name: &str) -> Option<Rgb> {
+    // A derived phase looks like the one that it stands for: its name says what it is.
+    let name = DerivedPhase::named(name).map_or(name, |derived| work_of(derived.name()));
     Some(match name {
         "init" => BLUE,
         "data" => YELLOW,

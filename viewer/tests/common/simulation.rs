@@ -222,6 +222,7 @@ pub fn train(model: &str, layers: &[Layer], batch: u64, steps: u64) -> Timeline 
             end_live_bytes: 0,
             requested_bytes: None,
             end_requested_bytes: None,
+            derived: false,
         });
         let input = sim.scope("data", "", "aten::upsample_bilinear2d");
         sim.take(input, Input, batch * 3 * 224 * 224 * 4);

@@ -21,14 +21,15 @@ use crate::progress::Progress;
 use crate::trainer_compare::DATA;
 use crate::user_error::UserError;
 
-/// The runs: the key of the row, and for how many seconds at least the training goes on.
-const RUNS: [(&str, f64); 2] = [("probes_percent_of_core", 20.0), ("probes_percent_of_core_short", 5.0)];
+/// The runs: the key of the row, and for how many seconds at least the training goes on. By the rule that the tracker follows, the
+/// limit holds from 20 s on.
+const RUNS: [(&str, f64); 2] = [("probes_percent_of_core", 30.0), ("probes_percent_of_core_short", 5.0)];
 /// Percent of a core that the probes may take.
 const LIMIT: f64 = 1.0;
 /// Images in a step: as many as in the row of the small training step.
 const BATCH: u32 = 8;
 /// The tracker's threads, and what they are called.
-const THREADS: [&str; 2] = ["alloc-recorder", "alloc-worker"];
+const THREADS: [&str; 3] = ["alloc-recorder", "alloc-worker", "alloc-marker"];
 /// How often the kernel's count is read.
 const PAUSE: Duration = Duration::from_millis(50);
 

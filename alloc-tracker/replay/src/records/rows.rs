@@ -82,5 +82,6 @@ pub fn step(accounts: &Accounts, marks: &HighWaterMarks, step: OpenStep, end_ns:
         end_live_bytes: end.iter().map(|row| row.usable_bytes).sum(),
         requested_bytes: requested(&peak),
         end_requested_bytes: requested(&end),
+        derived: step.is_derived,
     }
 }

@@ -53,6 +53,7 @@ mod tests {
             end_live_bytes: 7,
             requested_bytes: None,
             end_requested_bytes: None,
+            derived: false,
         };
         let Record::Step(step) = with_session_times(Record::Step(step), 1_000) else { panic!("a step") };
         assert_eq!((step.start_ns, step.end_ns, step.peak_ns), (10, 30, 0), "nothing is before the session");

@@ -1,9 +1,9 @@
 //! This process's control group and its ancestors, with their files opened once and read again and again.
 //!
 //! A file of a group that is removed can be read no more: such a reading is `None`, and so is every other one that fails.
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use alloc_timeline::kept_file::{KeptFile, read_text};
 
 use super::files::{NO_LIMIT, Version, limit, number, stalled_ns};
 use super::place::{self, Place};
@@ -23,8 +23,8 @@ pub struct Group {
 pub struct Level {
     folder: PathBuf,
     version: Version,
-    usage: Option<File>,
-    limit: Option<File>,
+    usage: Option<KeptFile>,
+    limit: Option<KeptFile>,
 }
 
 /// The tightest limit that holds for a group.
@@ -46,7 +46,7 @@ impl Group {
     /// # Errors
     /// The reason why there is no such group, as a part of a sentence.
     pub fn open() -> Result<Self, String> {
-        let text = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
+        let text = |path: &str| read_text(path).map_err(|error| format!("{path}: {error}"));
         let place = place::find(&text("/proc/self/cgroup")?, &text("/proc/self/mountinfo")?)?;
         Self::at(&place)
     }
@@ -113,7 +113,7 @@ impl Group {
 impl Level {
     fn open(folder: &Path, version: Version) -> Self {
         let names = version.names();
-        let [usage, limit] = [names.usage, names.limit].map(|name| File::open(folder.join(name)).ok());
+        let [usage, limit] = [names.usage, names.limit].map(|name| KeptFile::open(folder.join(name)).ok());
         Level { folder: folder.to_owned(), version, usage, limit }
     }
 
@@ -159,12 +159,12 @@ impl Level {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.path(name)).ok()
+        read_text(self.path(name)).ok()
     }
 }
 
 /// The text of an open file that holds one number.
-fn short_text(file: &File) -> Option<String> {
+fn short_text(file: &KeptFile) -> Option<String> {
     let mut text = [0; 32];
     let length = file.read_at(&mut text, 0).ok()?;
     std::str::from_utf8(&text[..length]).ok().map(str::to_owned)

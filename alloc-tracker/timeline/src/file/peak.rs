@@ -39,6 +39,10 @@ pub struct Step {
     /// `end_live_bytes` in requested bytes. Absent in files of older recorders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_requested_bytes: Option<u64>,
+    /// Whether the program did not say where the step begins: it ends as the first operator with a gradient to come follows on
+    /// an optimizer's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub derived: bool,
 }
 
 /// The peak of one phase, layer or operator by itself.

@@ -48,6 +48,14 @@ pub struct Timeline {
     pub interposition: Vec<Resolution>,
     /// All scopes. A scope's number is its index here; in scope 0 no phase, layer or operator is active.
     pub scopes: Vec<Scope>,
+    /// The phases of `scopes` that the program did not name, see [`DerivedPhase`](crate::DerivedPhase): operators told them.
+    /// Empty when there are none, and in files of older recorders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived_phases: Vec<String>,
+    /// What the operators of a layer say that it is, by layer path: `3x3 convolution, 3 to 64 channels`. Only layers of which
+    /// that is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub layer_kinds: BTreeMap<String, String>,
     /// The course of the run.
     pub series: Series,
     /// Named instants, in the order in which they came.

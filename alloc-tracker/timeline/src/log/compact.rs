@@ -1,9 +1,9 @@
 //! Writes a log anew, in its shortest form.
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
 use super::writer::{Writer, write_all};
+use crate::kept_file::KeptFile;
 use crate::record::Record;
 
 /// A shorter log that is to be written; see [`LogFile::compaction`](super::LogFile::compaction). It can be sent to another
@@ -17,7 +17,7 @@ pub struct Compaction {
 /// A shorter log that was written, and waits to be put in the place of the long one.
 #[derive(Debug)]
 pub struct Compacted {
-    pub(super) writer: Writer<File>,
+    pub(super) writer: Writer<KeptFile>,
 }
 
 impl Compaction {
@@ -27,8 +27,8 @@ impl Compaction {
     /// # Errors
     /// When it cannot be written.
     pub fn write(self) -> io::Result<Compacted> {
-        let file = File::create(&self.path)?;
-        let bytes = write_all(&self.records, &file)?;
+        let mut file = KeptFile::create(&self.path)?;
+        let bytes = write_all(&self.records, &mut file)?;
         Ok(Compacted { writer: Writer::resume(file, bytes) })
     }
 }

@@ -1,10 +1,11 @@
 //! Keeps a log in a file beside the timeline to come, and writes it anew when it has grown long.
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::compact::{Compacted, Compaction};
 use super::writer::Writer;
+use crate::kept_file::KeptFile;
 use crate::record::Record;
 
 /// A log that is longer than this, and twice as long as when it was last written anew, is written anew; in bytes.
@@ -30,7 +31,7 @@ pub fn path_beside(timeline: impl AsRef<Path>) -> PathBuf {
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,
-    writer: Writer<File>,
+    writer: Writer<KeptFile>,
     limit: u64,
     /// The lines since a compaction began.
     since: Option<Vec<u8>>,
@@ -43,7 +44,7 @@ impl LogFile {
     /// When the folder cannot be written to.
     pub fn create(timeline: impl AsRef<Path>) -> io::Result<Self> {
         let path = path_beside(timeline);
-        let writer = Writer::new(File::create(&path)?);
+        let writer = Writer::new(KeptFile::create(&path)?);
         Ok(LogFile { path, writer, limit: LIMIT, since: None })
     }
 
@@ -91,7 +92,7 @@ impl LogFile {
         let replaced = compacted.and_then(|Compacted { mut writer }| {
             writer.lines(&since);
             writer.flush()?;
-            fs::rename(self.partial(), &self.path)?;
+            writer.sink().rename(&self.path)?;
             Ok(writer)
         });
         match replaced {
@@ -140,6 +141,7 @@ impl LogFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::BufReader;
 
     use super::super::recover::recover;

@@ -91,6 +91,11 @@ impl<W: Write> Writer<W> {
         self.bytes
     }
 
+    /// The sink, to do something else with it than to write.
+    pub(super) fn sink(&mut self) -> &mut W {
+        &mut self.sink
+    }
+
     /// The sink. Lines that were not flushed are lost.
     pub fn into_inner(self) -> W {
         self.sink

@@ -58,6 +58,8 @@ pub fn records() -> Vec<Record> {
         }),
         Record::Scope(Scope::default()),
         Record::Scope(Scope { phase: "forward".into(), layer: "layer1.0.conv1".into(), op: "aten::conv2d".into() }),
+        Record::Scope(Scope { phase: "forward (derived)".into(), ..Scope::default() }),
+        Record::LayerKind { layer: "layer1.0.conv1".into(), kind: "3x3 convolution of 64 channels".into() },
         Record::Sample(Sample {
             time_ns: 10,
             live_bytes: 192,
@@ -83,6 +85,7 @@ pub fn records() -> Vec<Record> {
             end_live_bytes: 64,
             requested_bytes: Some(150),
             end_requested_bytes: Some(50),
+            derived: true,
         }),
         Record::Peak(snapshot(9)),
         Record::PeakRequested(PeakRequested { time_ns: 8, bytes: 160, blocks: 4 }),
@@ -288,6 +291,7 @@ fn stacks() -> Stacks {
         file: line.map(|_| "src/model.rs".into()),
         line,
         inlined,
+        object: None,
     };
     let sums = |samples, bytes: u64, exit_samples| SiteSums {
         samples,

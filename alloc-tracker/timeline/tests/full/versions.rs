@@ -71,5 +71,31 @@ pub fn tenth_timeline() -> Timeline {
 
 /// The same with the probes' own processor time, before times were kept step by step.
 pub fn eleventh_timeline() -> Timeline {
-    Timeline { step_times: Vec::new(), ..timeline() }
+    Timeline { step_times: Vec::new(), ..twelfth_timeline() }
+}
+
+/// The same with the times of steps, when phases and steps were those that the program named, and layers had names alone.
+pub fn twelfth_timeline() -> Timeline {
+    before_derived(timeline())
+}
+
+/// The same of a log whose process was killed.
+pub fn twelfth_recovered() -> Timeline {
+    before_derived(super::recovered())
+}
+
+fn before_derived(mut timeline: Timeline) -> Timeline {
+    timeline.scopes.pop_if(|scope| timeline.derived_phases.contains(&scope.phase));
+    timeline.steps.iter_mut().for_each(|step| step.derived = false);
+    Timeline { derived_phases: Vec::new(), layer_kinds: Default::default(), ..timeline }
+}
+
+/// The twelfth, when each call says in which file its code is.
+pub fn with_objects() -> Timeline {
+    let mut timeline = twelfth_timeline();
+    for call in timeline.stacks.iter_mut().flat_map(|stacks| &mut stacks.calls) {
+        let file = call.function.split_once('+').map_or("trainer", |(file, _)| file);
+        call.object = Some(file.to_owned());
+    }
+    timeline
 }

@@ -19,16 +19,20 @@
 //!
 //! In the phase `optimizer`, an operator outside of any layer is of the layer that allocated what it reads: the parameter,
 //! its gradient, or state that was made of them (`aten::zeros_like`, `aten::clone`).
+//!
+//! An operator that runs in no phase of the program's is in a derived one, if its nature tells which (`derive.rs`).
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use alloc_tracker::Category;
 use alloc_tracker::hooks::{LabelError, Name};
+use alloc_tracker::{Category, DerivedPhase};
 
-use crate::category::{KnownNames, OPTIMIZER, work};
+use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
+use crate::derive::{self, Trained};
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
+use crate::kind::{self, Answer, LayerKinds, News, Question};
 use crate::parameters::{ParameterLayers, layer_in};
 use crate::reads::read_by;
 use crate::sequence::SequenceTable;
@@ -45,6 +49,12 @@ pub struct Attribution<H> {
     hooks: H,
     sequences: &'static SequenceTable,
     parameters: ParameterLayers,
+    trained: Trained,
+    kinds: LayerKinds,
+    /// Whether the program has named a backward pass.
+    names_backward: AtomicBool,
+    /// The phase of the program's that was looked at last for that: phases change seldom, operators come all the time.
+    looked_at: AtomicU32,
     names: OnceLock<KnownNames>,
     /// How many calls of outermost operators have begun.
     calls: AtomicU64,
@@ -58,6 +68,10 @@ impl<H: Hooks> Attribution<H> {
             hooks,
             sequences,
             parameters: ParameterLayers::new(),
+            trained: Trained::new(),
+            kinds: LayerKinds::new(),
+            names_backward: AtomicBool::new(false),
+            looked_at: AtomicU32::new(0),
             names: OnceLock::new(),
             calls: AtomicU64::new(0),
         }
@@ -74,30 +88,34 @@ impl<H: Hooks> Attribution<H> {
         self.names.get_or_init(|| KnownNames::new(&self.hooks))
     }
 
-    /// An operator starts on the thread of this stack.
-    pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) {
+    /// An operator starts on the thread of this stack. Where this returns a question, the face answers it with
+    /// [`layer_is`](Attribution::layer_is) before the operator goes on.
+    pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Option<Question> {
         let Some(place) = stack.push() else {
-            return operator.inputs.iter().for_each(|&storage| self.hooks.read(storage));
+            operator.inputs.iter().for_each(|&storage| self.hooks.read(storage));
+            return None;
         };
+        let mut question = None;
         let is_engine = !operator.is_backward && operator.name.starts_with(ENGINE);
         if is_engine {
             stack.set_node_layer(Name(0));
             stack.set(place, Frame::Engine);
         } else if operator.is_backward || !stack.is_in_operator() {
-            let layer = self.layer(stack, operator);
+            let phase = self.phase(stack, operator);
+            let layer = self.layer(stack, operator, phase);
             if operator.is_backward {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
-            let is_backward = operator.is_backward || stack.is_in_engine();
             // 0 is no call.
             let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
             let call = Call { number, autocasts: operator.autocasts };
-            stack.set(place, Frame::Named(self.enter(operator, layer, is_backward, number), call));
+            stack.set(place, Frame::Named(self.enter(operator, layer, phase, number), call));
+            question = self.question(operator);
         } else if operator.name == CONVERSION
             && !operator.autocasts
             && let Some(call) = stack.call().filter(|call| call.autocasts)
         {
-            stack.set(place, Frame::Named(self.enter(operator, None, false, call.number), call));
+            stack.set(place, Frame::Named(self.enter(operator, None, Name(0), call.number), call));
         }
         if !is_engine {
             stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
@@ -105,10 +123,71 @@ impl<H: Hooks> Attribution<H> {
         if !operator.is_backward && operator.sequence >= 0 {
             self.sequences.remember(operator.thread, operator.sequence, self.hooks.current().layer);
         }
+        question
     }
 
-    /// The layer of an operator that enters a scope; `None`: the active one.
-    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Option<Name> {
+    /// What the face is asked of an operator that has entered its scope, to say what its layer is.
+    fn question(&self, operator: &Operator<'_>) -> Option<Question> {
+        if operator.is_backward || operator.tensors.is_empty() {
+            return None;
+        }
+        let layer = self.hooks.current().layer;
+        match if layer == Name(0) { News::Nothing } else { self.kinds.look(layer, operator) } {
+            News::Ask(question) => Some(question),
+            News::TakeBack => {
+                self.hooks.describe_layer(layer, "");
+                None
+            }
+            News::Nothing => None,
+        }
+    }
+
+    /// The face's answer for the operator of this name, which started last on this thread.
+    pub fn layer_is(&self, operator: &[u8], answer: &Answer<'_>) {
+        if let Some(words) = kind::words(operator, answer) {
+            self.hooks.describe_layer(self.hooks.current().layer, &words);
+        }
+    }
+
+    /// The phase of an operator that enters a scope while the program is in none; the empty name when the program is in one,
+    /// or nothing tells the phase.
+    fn phase(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Name {
+        if let Some(parameter) = operator.variable {
+            self.trained.insert(&self.hooks, parameter);
+        }
+        let current = self.hooks.current().phase;
+        if current != Name(0) {
+            self.look_at(current);
+            return Name(0);
+        }
+        let derived = if operator.is_backward || stack.is_in_engine() {
+            // The engine's own threads have no phase of the program's, even where it names the pass that they work for.
+            if self.names_backward.load(Ordering::Relaxed) {
+                return self.names().backward;
+            }
+            Some(DerivedPhase::Backward)
+        } else {
+            derive::phase_of(&self.hooks, self.names(), &self.trained, operator)
+        };
+        derived.map_or(Name(0), |phase| {
+            self.hooks.runs_in(phase);
+            self.names().derived(phase)
+        })
+    }
+
+    /// An operator runs in this phase, which is the program's or a derived one around it.
+    fn look_at(&self, phase: Name) {
+        if self.looked_at.load(Ordering::Relaxed) == phase.0 {
+            return;
+        }
+        self.looked_at.store(phase.0, Ordering::Relaxed);
+        if work(&self.hooks, phase) == BACKWARD && phase != self.names().derived(DerivedPhase::Backward) {
+            self.names_backward.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The layer of an operator that enters a scope; `None`: the active one. `phase` is what [`phase`](Self::phase) said.
+    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>, phase: Name) -> Option<Name> {
         if operator.is_backward {
             let by_number =
                 (operator.sequence >= 0).then(|| self.sequences.recall(operator.thread, operator.sequence)).flatten();
@@ -123,15 +202,17 @@ impl<H: Hooks> Attribution<H> {
             return None;
         }
         // An optimizer works on one parameter after the other, outside of all layers: its state is the parameter's layer's.
-        let is_optimizer = work(&self.hooks, current.phase) == OPTIMIZER;
-        self.parameters.of_inputs(&self.hooks, operator.inputs, is_optimizer)
+        let is_optimizer = if current.phase == Name(0) {
+            phase == self.names().derived(DerivedPhase::Optimizer)
+        } else {
+            work(&self.hooks, current.phase) == OPTIMIZER
+        };
+        self.parameters.of_inputs(&self.hooks, operator.inputs, operator.tensors, is_optimizer)
     }
 
-    /// Enters an operator's scope. One of a backward pass is in the phase of that even on a thread of the engine, to which
-    /// the program's phase does not go.
-    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, is_backward: bool, call: u64) -> H::Entered {
+    /// Enters an operator's scope; in `phase` where the program is in none.
+    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, phase: Name, call: u64) -> H::Entered {
         let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
-        let phase = if is_backward { self.names().backward } else { Name(0) };
         self.hooks.enter_op(name, layer, phase, call)
     }
 
@@ -201,6 +282,13 @@ impl<H: Hooks> Attribution<H> {
                 self.parameters.insert(storage, layer);
             }
         }
+    }
+
+    /// As [`name_layers`](Attribution::name_layers) for one parameter, which keeps its layer when its tensor is given another
+    /// storage. `tensor` is what operators call it in [`Operator::tensors`]. Returns whether that tensor was not known before:
+    /// then the face sees to it that no other tensor is called so.
+    pub fn name_layer_of(&self, path: &str, storage: Storage, tensor: usize) -> bool {
+        self.parameters.insert_tensor(tensor, storage, self.layer_named_by(path))
     }
 
     fn layer_named_by(&self, path: &str) -> Name {

@@ -29,6 +29,20 @@ impl Storage {
     }
 }
 
+/// Whether the results of an operator will need a gradient, as far as it can be told before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gradient {
+    /// The face was not asked for what operators take, or the operator is an autograd node.
+    #[default]
+    NotTold,
+    /// Gradients are switched off on this thread.
+    Off,
+    /// Gradients are on, but nothing that the operator takes needs one.
+    None,
+    /// Something that the operator takes needs one, so its results will, if they can.
+    ToCome,
+}
+
 /// An operator that starts, as `at::RecordFunction` tells of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operator<'a> {
@@ -47,6 +61,11 @@ pub struct Operator<'a> {
     pub thread: u64,
     /// The parameter for which an `AccumulateGrad` node works.
     pub variable: Option<Storage>,
+    /// Whether the results of a forward operator will need a gradient.
+    pub gradient: Gradient,
     /// The storages that a forward operator takes, of itself first; empty unless the face was asked for them.
     pub inputs: &'a [Storage],
+    /// The tensors whose storages `inputs` are, in the same order: numbers that tell one tensor from another, also when it is
+    /// given another storage. Empty when the face does not know them.
+    pub tensors: &'a [usize],
 }

@@ -2,8 +2,8 @@
 //! [`TrackerHooks`]. The calls are resolved at compile time and cost no indirection.
 use std::ptr;
 
-use alloc_tracker::Category;
 use alloc_tracker::hooks::{self, Current, Entered, LabelError, Name};
+use alloc_tracker::{Category, DerivedPhase, derived_steps};
 
 use crate::event::Storage;
 
@@ -31,6 +31,15 @@ pub trait Hooks {
     /// The layer that allocated this storage, `Name(0)` when it was allocated in none; `None` for a storage that is not
     /// tracked.
     fn layer_of(&self, storage: Storage) -> Option<Name>;
+
+    /// The phase in which this storage was allocated, `Name(0)` when that was in none; `None` for a storage that is not tracked.
+    fn phase_of(&self, storage: Storage) -> Option<Name>;
+
+    /// An operator of an outermost call starts in a phase that was derived.
+    fn runs_in(&self, phase: DerivedPhase);
+
+    /// Says what a layer is, in words; an empty text takes that back.
+    fn describe_layer(&self, layer: Name, kind: &str);
 
     /// Says what a storage is for, for its whole life; one that was allocated in no layer becomes `layer`'s.
     ///
@@ -75,6 +84,18 @@ impl Hooks for TrackerHooks {
 
     fn layer_of(&self, storage: Storage) -> Option<Name> {
         hooks::layer_of(ptr::with_exposed_provenance(storage.address()))
+    }
+
+    fn phase_of(&self, storage: Storage) -> Option<Name> {
+        hooks::phase_of(ptr::with_exposed_provenance(storage.address()))
+    }
+
+    fn runs_in(&self, phase: DerivedPhase) {
+        derived_steps::operator_starts(phase);
+    }
+
+    fn describe_layer(&self, layer: Name, kind: &str) {
+        hooks::describe_layer(layer, kind);
     }
 
     fn label(&self, storage: Storage, category: Category, layer: Option<Name>) -> Result<(), LabelError> {

@@ -8,6 +8,8 @@
 //! ```text
 //! face: operator starts, ends ----> event ----> stack       the operators that run on this thread
 //!                                     |         sequence    layer by number of the autograd node
+//!                                     |         derive      the phase of an operator that the program gave none
+//!                                     |         kind        what a layer is, in words
 //!                                     |         reads       which storages it reads, told when it ends
 //! face: parameters by path -----------+-------> parameters  layer by parameter and by input
 //! face: a storage is allocated -------+-------> category    what a storage is for
@@ -19,7 +21,7 @@
 //! A face has one `Attribution` for the process and one [`OperatorStack`] for each thread:
 //!
 //! ```
-//! use alloc_torch_core::{Attribution, Operator, OperatorStack, SequenceTable, TrackerHooks};
+//! use alloc_torch_core::{Attribution, Gradient, Operator, OperatorStack, SequenceTable, TrackerHooks};
 //!
 //! static SEQUENCES: SequenceTable = SequenceTable::new();
 //! static ATTRIBUTION: Attribution<TrackerHooks> = Attribution::new(TrackerHooks, &SEQUENCES);
@@ -34,7 +36,9 @@
 //!     sequence: 0,
 //!     thread: 1,
 //!     variable: None,
+//!     gradient: Gradient::None,
 //!     inputs: &[],
+//!     tensors: &[],
 //! };
 //! OPERATORS.with(|operators| {
 //!     ATTRIBUTION.operator_starts(operators, &conv2d);
@@ -51,16 +55,19 @@ mod sequence;
 mod hooks;
 
 mod category;
+mod kind;
 mod parameters;
 mod pending;
 mod reads;
 
+mod derive;
 mod stack;
 
 mod attribution;
 
 pub use attribution::Attribution;
-pub use event::{Operator, Storage};
+pub use event::{Gradient, Operator, Storage};
 pub use hooks::{Hooks, TrackerHooks};
+pub use kind::{Answer, Question};
 pub use sequence::SequenceTable;
 pub use stack::OperatorStack;

@@ -29,6 +29,8 @@ fn phase_and_operator_say_what_a_storage_is_for() {
         ("data", "aten::stack", Category::Input),
         ("optimizer", "", Category::OptimizerState),
         ("optimizer", "aten::zeros_like", Category::OptimizerState),
+        ("optimizer (derived)", "aten::zeros_like", Category::OptimizerState),
+        ("forward (derived)", "aten::conv2d", Category::Activation),
         ("init", "aten::randn", Category::Other),
         ("runtime", "", Category::Other),
         ("backward", "torch::autograd::AccumulateGrad", Category::Gradient),

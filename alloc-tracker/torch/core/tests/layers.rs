@@ -1,7 +1,7 @@
 //! Layers by parameters, and what the labels of variables say.
 mod made_up;
 
-use alloc_torch_core::Storage;
+use alloc_torch_core::{Gradient, Storage};
 use alloc_tracker::Category;
 
 const WEIGHT: usize = 0x1000;
@@ -52,7 +52,7 @@ fn the_engines_own_operators_do_not_look_at_inputs() {
     attribution!(TRACKER, ATTRIBUTION, thread);
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     thread.forward("autograd::engine::evaluate_function: AddmmBackward0", -1, ["", "", ""]);
-    thread.reads("aten::add_", -1, &[WEIGHT], ["backward", "", "aten::add_"]);
+    thread.reads("aten::add_", -1, &[WEIGHT], ["backward (derived)", "", "aten::add_"]);
 }
 
 /// No layer is named here and none is active: an optimizer's operator is of the layer whose parameter or gradient it reads.
@@ -84,16 +84,16 @@ fn a_gradient_is_of_its_parameters_layer() {
     // As its path names it, even if it was allocated in another.
     ATTRIBUTION.name_layers([("fc1.weight", Storage::at(WEIGHT))]);
     TRACKER.allocates(WEIGHT, "init");
-    thread.accumulates(WEIGHT, ["backward", "fc1", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(WEIGHT, ["backward (derived)", "fc1", "torch::autograd::AccumulateGrad"]);
     thread.ends();
     // One that no path names: the layer that allocated it.
     TRACKER.allocates(BIAS, "fc2");
-    thread.accumulates(BIAS, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(BIAS, ["backward (derived)", "fc2", "torch::autograd::AccumulateGrad"]);
     thread.ends();
     // One of which nothing is known, or that has no storage: the layer of the node before.
-    thread.accumulates(HIDDEN, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(HIDDEN, ["backward (derived)", "fc2", "torch::autograd::AccumulateGrad"]);
     thread.ends();
-    thread.accumulates(0, ["backward", "fc2", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(0, ["backward (derived)", "fc2", "torch::autograd::AccumulateGrad"]);
     thread.ends();
 }
 
@@ -108,4 +108,52 @@ fn variables_are_parameters_or_buffers() {
         [(WEIGHT, Category::Parameter, layer()), (MEAN, Category::Buffer, layer())],
         "a variable without a storage has nothing to label"
     );
+}
+
+/// `half()`, `to()` and `set_data` give a parameter another storage. Its tensor stays, and the old storage is nobody's.
+#[test]
+fn a_parameter_keeps_its_layer_when_it_moves() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    let storage = |address| Storage::at(address).expect("an address");
+    assert!(ATTRIBUTION.name_layer_of("fc1.weight", storage(WEIGHT), 1));
+    assert!(!ATTRIBUTION.name_layer_of("fc1.weight", storage(WEIGHT), 1), "known already");
+    ATTRIBUTION.name_layer_of("fc2.weight", storage(BIAS), 2);
+    let linear = |taken: &[(usize, usize)], layer| {
+        thread.takes("aten::linear", Gradient::NotTold, taken, ["", layer, "aten::linear"]);
+    };
+    linear(&[(INPUT, 9), (WEIGHT, 1)], "fc1");
+    linear(&[(INPUT, 9), (HIDDEN, 1)], "fc1");
+    // A view of it is another tensor of its storage.
+    linear(&[(HIDDEN, 7)], "fc1");
+    linear(&[(WEIGHT, 8)], "");
+    // Its gradient follows, too.
+    thread.accumulates(HIDDEN, ["backward (derived)", "fc1", "torch::autograd::AccumulateGrad"]);
+    thread.ends();
+    // Tied after all: two parameters of one storage, each in its layer.
+    linear(&[(BIAS, 1)], "fc1");
+    linear(&[(BIAS, 2)], "fc2");
+}
+
+/// A layer is said to be what its operator says, once; one that turns out to be two is nothing any more. An operator outside
+/// of any layer, one of another kind and one without tensors say nothing.
+#[test]
+fn a_layer_is_what_its_operator_says() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    TRACKER.enters("", "conv1");
+    let conv = |taken: &[(usize, usize)], layer| {
+        thread.takes("aten::conv2d", Gradient::NotTold, taken, ["", layer, "aten::conv2d"]);
+    };
+    conv(&[(INPUT, 9), (WEIGHT, 1)], "conv1");
+    conv(&[(INPUT, 8), (WEIGHT, 1)], "conv1");
+    // The weight moved; and another time it is a view of the same storage.
+    conv(&[(INPUT, 8), (HIDDEN, 1)], "conv1");
+    conv(&[(INPUT, 8), (WEIGHT, 3)], "conv1");
+    thread.takes("aten::relu", Gradient::NotTold, &[(INPUT, 8)], ["", "conv1", "aten::relu"]);
+    let said = |layer: &str, kind: &str| (layer.to_owned(), kind.to_owned());
+    assert_eq!(TRACKER.state().kinds, [said("conv1", "1x1 convolution of 8 channels")]);
+    conv(&[(INPUT, 8), (BIAS, 2)], "conv1");
+    conv(&[(INPUT, 8), (WEIGHT, 1)], "conv1");
+    TRACKER.enters("", "");
+    conv(&[(INPUT, 8), (WEIGHT, 1)], "");
+    assert_eq!(TRACKER.state().kinds[1..], [said("conv1", "")]);
 }

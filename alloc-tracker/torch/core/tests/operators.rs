@@ -104,20 +104,20 @@ fn a_backward_pass() {
 
     // The engine is no operator.
     thread.forward("autograd::engine::evaluate_function: ReluBackward0", -1, NOTHING);
-    // The node of number 17 is of the layer of operator 17; the phase is backward, since the program names none.
-    thread.node("ReluBackward0", (1, 17), ["backward", "layer1.relu", "ReluBackward0"]);
-    thread.forward("aten::threshold_backward", -1, ["backward", "layer1.relu", "ReluBackward0"]);
+    // The node of number 17 is of the layer of operator 17; the phase is backward, derived, since the program names none.
+    thread.node("ReluBackward0", (1, 17), ["backward (derived)", "layer1.relu", "ReluBackward0"]);
+    thread.forward("aten::threshold_backward", -1, ["backward (derived)", "layer1.relu", "ReluBackward0"]);
     thread.ends();
     thread.ends();
     // The sum of two gradients is of the layer of the node before. It is a forward operator, of the backward pass all the same.
-    thread.forward("aten::add_", -1, ["backward", "layer1.relu", "aten::add_"]);
+    thread.forward("aten::add_", -1, ["backward (derived)", "layer1.relu", "aten::add_"]);
     thread.ends();
     thread.ends();
     assert_eq!(TRACKER.scope(), NOTHING);
 
     thread.forward("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", -1, NOTHING);
     // It has no number: its layer is the one in which its parameter was allocated.
-    thread.accumulates(4096, ["backward", "layer1.conv", "torch::autograd::AccumulateGrad"]);
+    thread.accumulates(4096, ["backward (derived)", "layer1.conv", "torch::autograd::AccumulateGrad"]);
     thread.leaves_gradient(8192);
     thread.ends();
     assert_eq!(TRACKER.scope(), NOTHING);
@@ -145,9 +145,9 @@ fn a_node_finds_its_operators_layer_from_any_thread() {
     TRACKER.enters("", "");
     // The thread that counted the number tells the two operators of number 5 apart, not the one that runs the node.
     let engine = Thread::new(&ATTRIBUTION, &TRACKER, 3);
-    engine.node("ReluBackward0", (1, 5), ["backward", "of the first", "ReluBackward0"]);
+    engine.node("ReluBackward0", (1, 5), ["backward (derived)", "of the first", "ReluBackward0"]);
     engine.ends();
-    engine.node("ReluBackward0", (2, 5), ["backward", "of the second", "ReluBackward0"]);
+    engine.node("ReluBackward0", (2, 5), ["backward (derived)", "of the second", "ReluBackward0"]);
     engine.ends();
 }
 
@@ -161,7 +161,7 @@ fn the_last_operator_of_a_number_counts() {
     thread.forward("aten::addmm", 9, ["", "inner", ""]);
     thread.ends();
     thread.ends();
-    thread.node("AddmmBackward0", (1, 9), ["backward", "inner", "AddmmBackward0"]);
+    thread.node("AddmmBackward0", (1, 9), ["backward (derived)", "inner", "AddmmBackward0"]);
     thread.ends();
 }
 
@@ -176,14 +176,14 @@ fn what_is_not_remembered_is_of_the_layer_of_the_node_before() {
     thread.forward("aten::addmm", 3 + 131_072, ["", "fc2", "aten::addmm"]);
     thread.ends();
     TRACKER.enters("", "");
-    thread.node("AddmmBackward0", (1, 3), ["backward", "", "AddmmBackward0"]);
+    thread.node("AddmmBackward0", (1, 3), ["backward (derived)", "", "AddmmBackward0"]);
     thread.ends();
-    thread.node("AddmmBackward0", (1, 3 + 131_072), ["backward", "fc2", "AddmmBackward0"]);
+    thread.node("AddmmBackward0", (1, 3 + 131_072), ["backward (derived)", "fc2", "AddmmBackward0"]);
     thread.ends();
-    thread.node("AddmmBackward0", (1, 3), ["backward", "fc2", "AddmmBackward0"]);
+    thread.node("AddmmBackward0", (1, 3), ["backward (derived)", "fc2", "AddmmBackward0"]);
     thread.ends();
     // A node without a number, of an operator that libtorch does not number.
-    thread.node("Custom", (1, -1), ["backward", "fc2", "Custom"]);
+    thread.node("Custom", (1, -1), ["backward (derived)", "fc2", "Custom"]);
     thread.ends();
 }
 
@@ -195,13 +195,13 @@ fn the_engine_forgets_the_layer_of_the_node_before() {
     thread.ends();
     TRACKER.enters("", "");
     thread.forward("autograd::engine::evaluate_function: AddmmBackward0", -1, NOTHING);
-    thread.node("AddmmBackward0", (1, 3), ["backward", "fc1", "AddmmBackward0"]);
+    thread.node("AddmmBackward0", (1, 3), ["backward (derived)", "fc1", "AddmmBackward0"]);
     thread.ends();
     thread.ends();
     // The next event of the engine may have nothing to do with the one before. What it runs is of the backward pass, also
     // on a thread of its own, which the program gave no phase.
     thread.forward("autograd::engine::evaluate_function: Custom", -1, NOTHING);
-    thread.forward("aten::add_", -1, ["backward", "", "aten::add_"]);
+    thread.forward("aten::add_", -1, ["backward (derived)", "", "aten::add_"]);
 }
 
 /// A custom function may run a backward pass within its own backward call.
@@ -212,13 +212,13 @@ fn a_node_within_a_node_has_its_own_scope() {
     thread.forward("aten::addmm", 3, ["", "fc1", "aten::addmm"]);
     thread.ends();
     TRACKER.enters("", "");
-    thread.node("Checkpoint", (1, -1), ["backward", "", "Checkpoint"]);
-    thread.forward("aten::mul", -1, ["backward", "", "Checkpoint"]);
-    thread.node("AddmmBackward0", (1, 3), ["backward", "fc1", "AddmmBackward0"]);
+    thread.node("Checkpoint", (1, -1), ["backward (derived)", "", "Checkpoint"]);
+    thread.forward("aten::mul", -1, ["backward (derived)", "", "Checkpoint"]);
+    thread.node("AddmmBackward0", (1, 3), ["backward (derived)", "fc1", "AddmmBackward0"]);
     thread.ends();
-    assert_eq!(TRACKER.scope(), ["backward", "", "Checkpoint"]);
+    assert_eq!(TRACKER.scope(), ["backward (derived)", "", "Checkpoint"]);
     thread.ends();
-    thread.forward("aten::mul", -1, ["backward", "", "Checkpoint"]);
+    thread.forward("aten::mul", -1, ["backward (derived)", "", "Checkpoint"]);
     thread.ends();
     thread.ends();
     assert_eq!(TRACKER.scope(), NOTHING);
@@ -240,7 +240,7 @@ fn operators_that_are_too_deep_belong_to_the_one_around_them() {
     assert_eq!(TRACKER.state().labels, [(4096, Category::Gradient, None)]);
     (0..129).for_each(|_| thread.ends());
     assert_eq!(TRACKER.scope(), NOTHING);
-    thread.node("ReluBackward0", (1, 7), ["backward", "", "ReluBackward0"]);
+    thread.node("ReluBackward0", (1, 7), ["backward (derived)", "", "ReluBackward0"]);
     thread.ends();
     thread.forward("aten::relu", 1, ["", "", "aten::relu"]);
     assert_eq!(TRACKER.state().calls, [1, 2, 3], "after as many ends as starts the next operator is outermost again");

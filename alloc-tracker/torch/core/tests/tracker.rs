@@ -1,5 +1,5 @@
 //! The same on the tracker itself, which here sees no allocation: scopes and errors need none.
-use alloc_torch_core::{Attribution, Operator, OperatorStack, SequenceTable, Storage, TrackerHooks};
+use alloc_torch_core::{Attribution, Gradient, Operator, OperatorStack, SequenceTable, Storage, TrackerHooks};
 use alloc_tracker::Category;
 use alloc_tracker::hooks::{self, Current, LabelError, Name};
 
@@ -16,7 +16,9 @@ fn a_node_on_another_thread_runs_in_the_layer_of_its_operator() {
         sequence: 17,
         thread: 1,
         variable: None,
+        gradient: Gradient::NotTold,
         inputs: &[],
+        tensors: &[],
     };
     let node = Operator { is_backward: true, name: b"ReluBackward0", ..relu };
     {
@@ -35,7 +37,7 @@ fn a_node_on_another_thread_runs_in_the_layer_of_its_operator() {
         ATTRIBUTION.operator_ends(&stack, None);
         (current, hooks::current())
     });
-    let [phase, layer, op] = ["backward", "layer1.relu", "ReluBackward0"].map(hooks::name);
+    let [phase, layer, op] = ["backward (derived)", "layer1.relu", "ReluBackward0"].map(hooks::name);
     assert_eq!(engine.join().expect("no panic"), (Current { phase, layer, op }, Current::default()));
 }
 

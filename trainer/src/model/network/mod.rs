@@ -5,6 +5,7 @@
 //! its own, unless a comparison asks for chained expressions; see [`Chained`].
 mod how;
 mod inputs;
+mod parameters;
 
 mod sequence;
 
@@ -18,6 +19,7 @@ use tch::{Device, Result, Tensor, nn};
 use self::how::How;
 pub use self::how::Statistics;
 use self::inputs::Inputs;
+pub use self::parameters::Parameters;
 use super::op::Op;
 use super::stage::{Stage, last_readers};
 use super::weights::Weights;
@@ -85,6 +87,31 @@ impl Network {
     /// Lets its variables be as they are: no gradient is computed for them, and operators on them keep nothing.
     pub fn freeze(&mut self) {
         self.store.freeze();
+    }
+
+    /// Lets the parameters of some stages be as they are, as `choose` freezes them, and has the others learn.
+    ///
+    /// # Errors
+    /// When libtorch fails.
+    pub fn learn_only(&mut self, choose: impl FnOnce(&mut [Stage])) -> Result<()> {
+        let mut stages: Vec<Stage> = self.layers.iter().map(|(stage, _)| stage.clone()).collect();
+        choose(&mut stages);
+        for ((stage, weights), chosen) in self.layers.iter_mut().zip(stages) {
+            if stage.frozen != chosen.frozen {
+                for parameter in weights.parameters() {
+                    // In place; what it returns is another handle.
+                    let _handle = parameter.f_set_requires_grad(!chosen.frozen)?;
+                }
+                stage.frozen = chosen.frozen;
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameters of each layer that has some, in the order of the network.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameters<'_>> {
+        let layers = self.layers.iter().filter(|(stage, _)| stage.op.parameters() > 0);
+        layers.map(|(_, weights)| Parameters::of(weights))
     }
 
     /// All variables, by the names that PyTorch gives them.

@@ -7,7 +7,7 @@ use crate::model::loss::Loss;
 use crate::model::op::{Op, SequenceOp};
 use crate::model::plan::{self, F32, Storages};
 use crate::model::shape::{self, Misfit, Shape};
-use crate::model::stage::{Map, Stage, last_readers};
+use crate::model::stage::{Map, Stage, last_readers, needs_gradient};
 use crate::optimizer::Optimizer;
 
 /// A network as the walk sees it.
@@ -76,7 +76,8 @@ impl<'a> Walked<'a> {
             let parameters = stage.op.parameters() * F32;
             live.allocate(Phase::INIT, layer, Category::Parameter, parameters);
             live.allocate(Phase::INIT, layer, Category::Buffer, stage.op.buffers() * F32);
-            live.allocate(phase, layer, Category::OptimizerState, parameters * optimizer.states());
+            let states = if stage.frozen { 0 } else { optimizer.states() };
+            live.allocate(phase, layer, Category::OptimizerState, parameters * states);
         }
     }
 
@@ -211,7 +212,7 @@ impl<'a> Walked<'a> {
         gradients: &mut Gradients,
         wanted: bool,
     ) -> Option<Gradient> {
-        let needs_gradient = self.needs_gradient(wanted);
+        let needs_gradient = needs_gradient(self.stages, wanted);
         let adds = !gradients.0.is_empty();
         let mut of_maps: Vec<Option<Gradient>> = vec![None; self.stages.len() + 1];
         of_maps[self.stages.len()] = Some(reached);
@@ -241,7 +242,7 @@ impl<'a> Walked<'a> {
                 };
                 made.push((map, gradient));
             }
-            let bytes = stage.op.parameters() * F32;
+            let bytes = if stage.frozen { 0 } else { stage.op.parameters() * F32 };
             if adds {
                 // Added in place to what is there, then let go.
                 let block = live.allocate(phase, layer, Category::Activation, bytes);
@@ -274,19 +275,11 @@ impl<'a> Walked<'a> {
         of_maps[0].take()
     }
 
-    /// For each map whether the backward pass goes through it: the data needs no gradient.
-    fn needs_gradient(&self, of_input: bool) -> Vec<bool> {
-        let mut needs = vec![of_input];
-        for stage in self.stages {
-            needs.push(stage.op.parameters() > 0 || stage.reads.iter().any(|map| needs[map.0]));
-        }
-        needs
-    }
-
     /// The optimizer goes from parameter to parameter; the largest one's temporaries are the most. They outlive the operator
     /// that makes them, so a run counts them as state while they live. The gradients are let go behind it.
     pub(super) fn update(&self, live: &mut Live, phase: Phase, optimizer: Optimizer, gradients: &mut Gradients) {
-        let largest = self.stages.iter().enumerate().max_by_key(|(_, stage)| largest_tensor(stage.op));
+        let learning = self.stages.iter().enumerate().filter(|(_, stage)| stage.learns());
+        let largest = learning.max_by_key(|(_, stage)| largest_tensor(stage.op));
         if let Some((index, stage)) = largest {
             let bytes = largest_tensor(stage.op) * F32 * optimizer.temporaries();
             let block = live.allocate(phase, self.first + index, Category::OptimizerState, bytes);

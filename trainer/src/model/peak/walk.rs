@@ -41,6 +41,7 @@ mod tests {
             name: index.to_string(),
             op: *op,
             reads: reads.iter().map(|&map| Map(map)).collect(),
+            frozen: false,
         };
         let stages: Vec<Stage> = stages.iter().enumerate().map(stage).collect();
         let image = Shape::Maps { channels: 1, side: 2 };

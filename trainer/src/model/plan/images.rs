@@ -114,14 +114,16 @@ pub(super) fn left_by(storages: &mut Storages, op: Op, name: &str, read: Read, o
     let input = read.storage;
     let bytes = batch * out.bytes();
     match op {
+        // `addmm` and `mm` have a formula for each of their operands, and save for those that need a gradient.
         Op::Linear { .. } if read.places_first => {
-            storages.allocate_kept(name, batch * read.shape.bytes(), &LINEAR_COPY);
+            storages.allocate_kept_to_learn(name, batch * read.shape.bytes(), &LINEAR_COPY);
             storages.allocate(name, bytes)
         }
         Op::Linear { .. } => {
-            storages.keep(input, &LINEAR);
+            storages.keep_to_learn(input, &LINEAR);
             storages.allocate(name, bytes)
         }
+        // One formula for the gradients of input, weights and bias names the input, so a frozen convolution saves it as well.
         Op::Conv(_) | Op::ConvTranspose(_) => {
             storages.keep(input, &CONVOLUTION);
             storages.allocate(name, bytes)
@@ -159,7 +161,9 @@ pub(super) fn left_by(storages: &mut Storages, op: Op, name: &str, read: Read, o
         Op::Tanh => storages.allocate_kept(name, bytes, &TANH),
         Op::Sigmoid => storages.allocate_kept(name, bytes, &SIGMOID),
         Op::Relu6 => {
-            storages.allocate_kept(name, bytes, &RELU6);
+            if storages.has_node() {
+                storages.allocate_kept(name, bytes, &RELU6);
+            }
             input
         }
         Op::Dropout { place, .. } => {

@@ -9,6 +9,11 @@
 //! rule -> storage -> loss, images, recurrent, sequence: what each kind of stage allocates and keeps -> kept: row by row
 //! ```
 //!
+//! What is kept depends on what learns: before the first stage that does there is no node, so nothing is kept; behind it the
+//! backward pass goes through each stage, frozen or not. libtorch's convolutions, norms and LSTM keep as much when they are
+//! frozen; linear layers, embeddings and GRU keep their input only to learn. Of a product of two maps, one is kept for the
+//! gradient of the other.
+//!
 //! A storage belongs to the layer that allocated it, so an in-place ReLU's output is its batch norm's. The images and
 //! labels are the input, not counted here.
 mod rule;
@@ -28,12 +33,12 @@ use std::collections::BTreeMap;
 
 pub use self::kept::{Counted, Kept};
 pub use self::rule::Rule;
-use self::storage::Read;
 pub(super) use self::storage::Storages;
+use self::storage::{Reach, Read};
 use super::op::Op;
 use super::shape::{self, Misfit, Shape};
 pub use super::shape::{F32, I64};
-use super::stage::Stage;
+use super::stage::{Stage, needs_gradient};
 
 pub use super::loss::LOSS_LAYER;
 
@@ -51,11 +56,28 @@ pub fn kept_by_rule(stages: &[Stage], batch: u64, input: Shape) -> Result<Vec<Ke
     Ok(kept::kept(&storages(stages, batch, input)?, stages))
 }
 
+/// Bytes of what is kept by frozen convolutions and by nothing else: a gradient of their weights alone would read it.
+///
+/// # Errors
+/// When the input does not fit the stages.
+pub fn kept_by_frozen_convolutions(stages: &[Stage], batch: u64, input: Shape) -> Result<u64, Misfit> {
+    let is_frozen = |stage: usize| stages.get(stage).is_some_and(|stage| stage.frozen);
+    let storages = storages(stages, batch, input)?.storages;
+    let alone = storages.iter().filter(|storage| {
+        let mut keepers = storage.keepers.iter();
+        let is_saved = storage.owner.is_some() && !storage.keepers.is_empty();
+        is_saved && keepers.all(|keeper| *keeper.rule == images::CONVOLUTION && is_frozen(keeper.stage))
+    });
+    Ok(alone.map(|storage| storage.bytes).sum())
+}
+
 /// The storages of a forward pass and its loss.
 pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Storages, Misfit> {
     let shapes = shape::shapes(stages, input)?;
+    let passes = needs_gradient(stages, false);
     let mut storages = Storages::with_input(input_bytes(batch, input), input);
-    for (stage, &shape) in stages.iter().zip(&shapes[1..]) {
+    for ((stage, &shape), &passes) in stages.iter().zip(&shapes[1..]).zip(&passes[1..]) {
+        storages.reach(Reach::into(stage, passes));
         let reads: Vec<Read> = stage.reads.iter().map(|&map| storages.map(map)).collect();
         if let Op::Loss(loss) = stage.op {
             loss::keep(&mut storages, loss, reads[0].storage, batch);
@@ -67,9 +89,10 @@ pub(super) fn storages(stages: &[Stage], batch: u64, input: Shape) -> Result<Sto
             Op::Relu(_) | Op::Tanh | Op::Dropout { .. } => reads[0].places_first,
             _ => false,
         };
-        storages.add_map(Read { storage, shape, places_first });
+        storages.add_map(Read { storage, shape, needs_gradient: passes, places_first });
     }
     if !matches!(stages.last(), Some(Stage { op: Op::Loss(_), .. })) {
+        storages.reach(Reach::Through);
         let logits = shapes.last().map_or(0, |shape| shape.elements());
         loss::keep_of_classes(&mut storages, batch * logits);
     }

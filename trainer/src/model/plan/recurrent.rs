@@ -105,7 +105,11 @@ pub(super) fn left_by_lstm(
     out: Shape,
     batch: u64,
 ) -> usize {
-    keep_places_first(storages, name, read, batch, [&LSTM_INPUT, &LSTM_INPUT_COPY]);
+    // One formula for all gradients of a layer, so a frozen one keeps as much.
+    match is_copied(read, batch) {
+        true => drop(storages.allocate_kept(name, batch * read.shape.bytes(), &LSTM_INPUT_COPY)),
+        false => storages.keep(read.storage, &LSTM_INPUT),
+    }
     storages.allocate_kept(name, 2 * layers * batch * to * F32, &LSTM_FIRST_STATES);
     let mut output = read.storage;
     for layer in 0..layers {
@@ -123,40 +127,28 @@ pub(super) fn left_by_lstm(
 /// The storage in which a layer of GRU leaves its map of shape `out`. Its first state lies in the second map that it reads,
 /// if there is one.
 pub(super) fn left_by_gru(storages: &mut Storages, name: &str, reads: &[Read], out: Shape, batch: u64) -> usize {
-    keep_places_first(storages, name, reads[0], batch, [&GRU_INPUT, &GRU_INPUT_COPY]);
+    match is_copied(reads[0], batch) {
+        true => storages.allocate_kept_to_learn(name, batch * reads[0].shape.bytes(), &GRU_INPUT_COPY),
+        false => storages.keep_to_learn(reads[0].storage, &GRU_INPUT),
+    }
     let (places, state) = (out.size(), batch * out.features() * F32);
     match reads.get(1) {
-        Some(first_state) => storages.keep(first_state.storage, &GRU_FIRST_STATE),
-        None => {
-            storages.allocate_kept(name, state, &GRU_FIRST_STATE);
-        }
+        Some(first_state) => storages.keep_to_learn(first_state.storage, &GRU_FIRST_STATE),
+        None => storages.allocate_kept_to_learn(name, state, &GRU_FIRST_STATE),
     }
     // One storage a place; the plan has no use for them one by one.
-    for (states, rule) in [
-        (3 * places, &GRU_GATES),
-        (places, &GRU_STATES_PART),
-        (places, &GRU_PROPOSAL),
-        (places, &GRU_DIFFERENCE),
-        (places - 1, &GRU_STATE),
-    ] {
-        if states > 0 {
-            storages.allocate_kept(name, states * state, rule);
-        }
+    for (states, rule) in
+        [(3 * places, &GRU_GATES), (places, &GRU_STATES_PART), (places, &GRU_PROPOSAL), (places, &GRU_DIFFERENCE)]
+    {
+        storages.allocate_kept(name, states * state, rule);
+    }
+    if places > 1 {
+        storages.allocate_kept_to_learn(name, (places - 1) * state, &GRU_STATE);
     }
     storages.allocate(name, batch * out.bytes())
 }
 
-/// What a recurrent layer keeps of its input: a copy with the places first, if it does not lie like that.
-fn keep_places_first(
-    storages: &mut Storages,
-    name: &str,
-    input: Read,
-    batch: u64,
-    [as_it_is, copied]: [&'static Rule; 2],
-) {
-    if input.places_first || batch == 1 || input.shape.size() == 1 {
-        storages.keep(input.storage, as_it_is);
-    } else {
-        storages.allocate_kept(name, batch * input.shape.bytes(), copied);
-    }
+/// Whether a recurrent layer makes a copy of its input with the places first: unless it lies like that.
+fn is_copied(input: Read, batch: u64) -> bool {
+    !(input.places_first || batch == 1 || input.shape.size() == 1)
 }

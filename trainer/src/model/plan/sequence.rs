@@ -76,7 +76,7 @@ pub(super) fn left_by(
     match op {
         SequenceOp::Half(_) | SequenceOp::First => input,
         SequenceOp::Embedding { .. } => {
-            storages.keep(input, &EMBEDDING);
+            storages.keep_to_learn(input, &EMBEDDING);
             storages.allocate(name, bytes)
         }
         SequenceOp::Conv1d { .. } => {
@@ -88,7 +88,7 @@ pub(super) fn left_by(
             storages.allocate(name, bytes)
         }
         SequenceOp::AddEmbedding { .. } => {
-            storages.allocate_kept(name, out.size() * I64, &ADD_EMBEDDING);
+            storages.allocate_kept_to_learn(name, out.size() * I64, &ADD_EMBEDDING);
             input
         }
         SequenceOp::OneHot { .. } | SequenceOp::ConcatFeatures => storages.allocate(name, bytes),
@@ -114,10 +114,14 @@ pub(super) fn left_by(
                 _ => storages.allocate(name, bytes),
             }
         }
-        // Views of the operands as batches of matrices.
+        // Views of the operands as batches of matrices. Each is kept for the gradient of the other.
         SequenceOp::Scores { .. } | SequenceOp::Weigh => {
-            storages.keep(input, &MATMUL_LEFT);
-            storages.keep(reads[1].storage, &MATMUL_RIGHT);
+            if reads[1].needs_gradient {
+                storages.keep(input, &MATMUL_LEFT);
+            }
+            if reads[0].needs_gradient {
+                storages.keep(reads[1].storage, &MATMUL_RIGHT);
+            }
             storages.allocate(name, bytes)
         }
         SequenceOp::Softmax => storages.allocate_kept(name, bytes, &SOFTMAX),

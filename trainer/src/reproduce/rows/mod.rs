@@ -61,21 +61,21 @@ pub(super) const ROWS: [Row; 21] = [
         seed: "000, Figure 10",
         published: "Training 60 % of the network costs 2 to 3 % of accuracy and saves more than 50 % of the time at batch 64, but only \
                     14 % of the memory.",
-        work: Err("the trainer cannot yet train a part of a network"),
+        work: Err("`trainer train --train-only` does it, and VARIATIONS has small runs; a page of them does not exist"),
     },
     Row {
         number: 7,
         title: "The same with ResNet-18 on CIFAR-10",
         seed: "000, Figure 11",
         published: "Training 20 or 40 % of the layers costs 10 to 15 % of accuracy.",
-        work: Err("the trainer cannot yet train a part of a network"),
+        work: Err("`trainer train --train-only` does it, and VARIATIONS has small runs; a page of them does not exist"),
     },
     Row {
         number: 8,
         title: "Transfer learning with a part of the layers in each step",
         seed: "000, Figure 12",
         published: "Accuracy drops significantly against training the whole network.",
-        work: Err("the trainer cannot yet train a part of a network"),
+        work: Err("`trainer train --train-only` does it, and VARIATIONS has small runs; a page of them does not exist"),
     },
     optimizers::ROW,
     Row {
@@ -117,7 +117,7 @@ pub(super) const ROWS: [Row; 21] = [
         title: "Fine-tuning on the device, 64 images a day",
         seed: "001, Observation 12, Figure 10",
         published: "The accuracy of DenseNet40 rises from 60.65 to 61.32 % in 17 days.",
-        work: Err("the trainer cannot yet train in daily increments"),
+        work: Err("`trainer train --days` does it, and VARIATIONS has small runs; a page of them does not exist"),
     },
     formulas::ROW,
     checkpoints::ROW,

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::analysis::{DeviceFigures, devices, no_device};
 use crate::model::{Run, exact, share, size};
 use crate::view::report::account::totals_and_steps;
-use crate::view::report::elements::{bar, cells, heads};
+use crate::view::report::elements::{bar, cells, heads, with_kind};
 use crate::view::waterfall::devices_svg;
 use crate::view::words::account::unavailable;
 use crate::view::words::device::{account_heading, device_name, settings_name};
@@ -79,7 +79,7 @@ fn layers(run: &Run, device: &DeviceFigures) -> Markup {
             tbody {
                 @for (name, bytes) in layers.iter().take(MOST_ROWS) {
                     tr {
-                        th scope="row" { (name) } td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, whole)) }
+                        th scope="row" { (with_kind(run, name, name)) } td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, whole)) }
                         (cells(times.of(Dimension::Layer, name)))
                         (bar(0, *bytes, most, "var(--bar)"))
                     }

@@ -1,6 +1,7 @@
 //! Small elements that several sections of the page have in common.
 use maud::{Markup, html};
 
+use crate::model::Run;
 use crate::view::words::time_columns::TimeColumns;
 
 /// The id of the section about the run with this index.
@@ -16,6 +17,11 @@ pub(super) fn bar(from: u64, bytes: u64, whole: u64, fill: &str) -> Markup {
             span style={ "margin-left:" (format!("{:.2}", percent(from))) "%;width:" (format!("{:.2}", percent(bytes))) "%;background:" (fill) } {}
         }
     }
+}
+
+/// A name, and below it what the layer is that it names, where that is known.
+pub(super) fn with_kind(run: &Run, name: &str, layer: &str) -> Markup {
+    html! { (name) @if let Some(kind) = run.timeline.layer_kinds.get(layer) { br; small { (kind) } } }
 }
 
 /// The heads of the columns of time and energy; nothing where there are none.

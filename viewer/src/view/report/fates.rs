@@ -3,9 +3,9 @@
 use alloc_timeline::{Analysis, Bucket};
 use maud::{Markup, html};
 
-use crate::analysis::{FigureOwners, StepGrowth, fates_by_place, figures_of, lifetimes, step_growth};
+use crate::analysis::{FigureOwners, PlaceFates, StepGrowth, fates_by_place, figures_of, lifetimes, step_growth};
 use crate::model::{Run, change, exact, share, size, time};
-use crate::view::report::elements::{bar, cells, heads};
+use crate::view::report::elements::{bar, cells, heads, with_kind};
 use crate::view::words::names::{figure_name, owner_name, place_name, place_or_others};
 use crate::view::words::owners::{coverage_sentence, largest_categories, retained_at_word};
 use crate::view::words::time_columns::{TimeColumns, Times};
@@ -55,7 +55,7 @@ fn growth_table(run: &Run, growth: &StepGrowth) -> Markup {
             tbody {
                 @for owner in growth.owners.iter().take(MOST_ROWS) {
                     tr {
-                        th scope="row" { (owner_name(&owner.scope)) } td.text { (owner.category) }
+                        th scope="row" { (with_kind(run, &owner_name(&owner.scope), &owner.scope.layer)) } td.text { (owner.category) }
                         td title={ (exact(owner.last_bytes())) " bytes" } { (size(owner.last_bytes())) }
                         td { (rate_words(&owner.trend)) } td.text { (trend_words(&owner.trend)) } td.text { (chart(&owner.live_bytes)) }
                         (cells(times.of_layer(&owner.scope.layer)))
@@ -118,7 +118,7 @@ fn figures(run: &Run, analysis: &Analysis) -> Markup {
                 tbody {
                     @for figures in all.iter().take(MOST_ROWS) {
                         tr {
-                            @if with_layer { th scope="row" { (figure_name(figures.layer.as_deref())) } }
+                            @if with_layer { th scope="row" { (with_kind(run, figure_name(figures.layer.as_deref()), figures.layer.as_deref().unwrap_or_default())) } }
                             td.text { (figure_name(figures.phase.as_deref())) }
                             td title={ (exact(figures.peak_bytes)) " bytes" } { (size(figures.peak_bytes)) }
                             td title={ (exact(figures.retained_bytes)) " bytes" } { (size(figures.retained_bytes)) }
@@ -136,6 +136,11 @@ fn figures(run: &Run, analysis: &Analysis) -> Markup {
         }
     };
     html! { (table(FigureOwners::Phases, "Phases")) (table(FigureOwners::LayersInPhases, "Layers in phases")) }
+}
+
+/// The layer of the place in which blocks were made; the empty name for the places that are not told apart.
+fn layer_in(fates: &PlaceFates) -> &str {
+    fates.place.as_ref().map_or("", |place| &place.layer)
 }
 
 /// What became of the blocks of each place.
@@ -158,7 +163,7 @@ fn fates(run: &Run, analysis: &Analysis) -> Markup {
                 @for fates in all.iter().take(MOST_ROWS) {
                     @let bytes = fates.all.usable_bytes;
                     tr {
-                        th scope="row" { (place_or_others(fates.place.as_ref())) }
+                        th scope="row" { (with_kind(run, &place_or_others(fates.place.as_ref()), layer_in(fates))) }
                         td title={ (exact(bytes)) " bytes in " (exact(fates.all.blocks)) " blocks" } { (size(bytes)) }
                         @for part in [fates.temporary, fates.freed, fates.held] { td { (share(part.usable_bytes, bytes)) } }
                         td.text { (fates.freed_mostly_in.as_ref().map_or("-".to_owned(), |(place, _)| place_name(place))) }

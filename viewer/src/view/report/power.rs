@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::analysis::{Usage, no_power, usage_by, whole_meters};
 use crate::model::{Run, share, time};
 use crate::view::lanes::lanes_svg;
-use crate::view::report::elements::bar;
+use crate::view::report::elements::{bar, with_kind};
 use crate::view::words::energy::joules;
 use crate::view::words::names::name_in;
 
@@ -78,7 +78,10 @@ fn usage(run: &Run, dimension: Dimension) -> Markup {
             tbody {
                 @for usage in usages.iter().take(MOST_ROWS) {
                     tr {
-                        th scope="row" { (name_in(dimension, &usage.name)) }
+                        th scope="row" {
+                            @if dimension == Dimension::Layer { (with_kind(run, &name_in(dimension, &usage.name), &usage.name)) }
+                            @else { (name_in(dimension, &usage.name)) }
+                        }
                         (cells(usage.active_ns, usage.process_cpu_ns, &|index| usage.by_meter_uj[index]))
                         (bar(0, usage.active_ns, most, "var(--bar)"))
                     }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::analysis::{Measure, measured_bytes, sites};
 use crate::model::{Run, exact, share, size};
 use crate::view::flame::stacks_flamegraph;
-use crate::view::report::elements::{cells, heads};
+use crate::view::report::elements::{cells, heads, with_kind};
 use crate::view::report::flame_frame::flame_frame;
 use crate::view::words::names::owner_name;
 use crate::view::words::stacks::{call_chain, growing_stacks};
@@ -40,7 +40,7 @@ pub(super) fn section(run: &Run) -> Result<Markup> {
                 @for site in sites.iter().take(MOST_ROWS) {
                     @let bytes = site.bytes(Measure::Peak);
                     tr {
-                        th scope="row" { (call_chain(site)) } td.text { (owner_name(&site.scope)) }
+                        th scope="row" { (call_chain(site)) } td.text { (with_kind(run, &owner_name(&site.scope), &site.scope.layer)) }
                         td title={ (exact(bytes)) " bytes" } { (size(bytes)) }
                         td { (format!("{:.0} %", site.error(Measure::Peak) * 100.0)) } td { (share(bytes, whole)) }
                         (cells(times.of_layer(&site.scope.layer)))

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::analysis;
 use crate::model::{Run, exact, share, size, time};
 use crate::view::palette::colour;
-use crate::view::report::elements::{bar, cells, heads};
+use crate::view::report::elements::{bar, cells, heads, with_kind};
 use crate::view::words::facts::NO_END;
 use crate::view::words::names::{name_in, name_or_dash};
 use crate::view::words::time_columns::{TimeColumns, Times};
@@ -35,7 +35,10 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
                         _ => colour(dimension, name, rank + skipped).to_string(),
                     };
                     tr {
-                        th scope="row" { (name_in(dimension, name)) }
+                        th scope="row" {
+                            @if dimension == Dimension::Layer { (with_kind(run, &name_in(dimension, name), name)) }
+                            @else { (name_in(dimension, name)) }
+                        }
                         td title={ (exact(*bytes)) " bytes" } { (size(*bytes)) } td { (share(*bytes, live)) }
                         (cells(times.of(dimension, name)))
                         (bar(0, *bytes, most, &fill))
@@ -81,7 +84,7 @@ pub(super) fn owners(run: &Run, snapshot: &Snapshot, most: usize) -> Markup {
             tbody {
                 @for owner in owners.iter().take(most) {
                     tr {
-                        th scope="row" { (name_or_dash(&owner.scope.layer)) }
+                        th scope="row" { (with_kind(run, name_or_dash(&owner.scope.layer), &owner.scope.layer)) }
                         td.text { (name_or_dash(&owner.scope.phase)) } td.text { (name_or_dash(&owner.scope.op)) } td.text { (owner.category) }
                         td { (exact(owner.blocks)) }
                         (bytes_cells(owner.bytes, live)) (cells(times.of_layer(&owner.scope.layer)))

@@ -3,7 +3,7 @@ use maud::{Markup, html};
 
 use crate::analysis::{UnreadStorages, unread};
 use crate::model::{Run, exact, size, time};
-use crate::view::report::elements::{bar, cells, heads};
+use crate::view::report::elements::{bar, cells, heads, with_kind};
 use crate::view::words::names::owner_name;
 use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::unread::{NOT_TOLD, unread_sentences};
@@ -44,7 +44,10 @@ fn table(run: &Run, storages: &[UnreadStorages]) -> Markup {
             tbody {
                 @for one in storages.iter().take(MOST_ROWS) {
                     tr {
-                        th scope="row" { (one.made_in.as_ref().map_or("others".to_owned(), owner_name)) } td.text { (one.category) }
+                        th scope="row" {
+                            @if let Some(maker) = &one.made_in { (with_kind(run, &owner_name(maker), &maker.layer)) } @else { "others" }
+                        }
+                        td.text { (one.category) }
                         td { (exact(one.sums.blocks)) }
                         td title={ (exact(one.sums.usable_bytes)) " bytes" } { (size(one.sums.usable_bytes)) }
                         td.text { (one.read_in.as_ref().map_or("nobody".to_owned(), owner_name)) }

@@ -4,6 +4,7 @@ use alloc_timeline::{BeyondLine, DevicePrediction, Dimension};
 
 use crate::analysis::DeviceFigures;
 use crate::model::{Run, exact, share, shortened, size};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::sourced_table::SourcedTable;
 use crate::view::text::table::{short_name, table};
 use crate::view::text::wrapped::{fitted, wrapped};
@@ -61,16 +62,17 @@ pub(super) fn device_text(
 fn layers(run: &Run, device: &DeviceFigures, width: usize) -> String {
     let (layers, whole) = (device.layers(), device.allocated_bytes().unwrap_or(0));
     let times = TimeColumns::for_dimension(&run.timeline, Dimension::Layer);
-    let mut table = table(&times.behind(&["layer", ">bytes", ">", ">share"]));
-    let mut row = |name: String, bytes: u64, time: Vec<String>| {
-        table.add_row([name, exact(bytes), size(bytes), share(bytes, whole)].into_iter().chain(time));
+    let kinds = KindColumn::new(run);
+    let mut table = table(&times.behind(&kinds.behind(&["layer", ">bytes", ">", ">share"])));
+    let mut row = |name: String, bytes: u64, kind: Option<String>, time: Vec<String>| {
+        table.add_row([name, exact(bytes), size(bytes), share(bytes, whole)].into_iter().chain(kind).chain(time));
     };
     for (name, bytes) in layers.iter().take(MOST_ROWS) {
-        row(short_name(name), *bytes, times.of(Dimension::Layer, name));
+        row(short_name(name), *bytes, kinds.of(name), times.of(Dimension::Layer, name));
     }
     if let Some(rest) = layers.get(MOST_ROWS..).filter(|rest| !rest.is_empty()) {
         let bytes = rest.iter().map(|layer| layer.1).fold(0, u64::saturating_add);
-        row(format!("rest ({})", rest.len()), bytes, times.blank());
+        row(format!("rest ({})", rest.len()), bytes, kinds.blank(), times.blank());
     }
     table.text(width)
 }

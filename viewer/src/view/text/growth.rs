@@ -1,6 +1,7 @@
 //! `viewer growth`: what stays from step to step.
 use crate::analysis::{FEWEST_STEPS, StepGrowth, step_growth};
 use crate::model::{Run, change, shortened, size};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::sparkline::sparkline;
 use crate::view::text::table::{is_wide, table};
 use crate::view::text::terminal::Terminal;
@@ -57,12 +58,14 @@ fn growth_table(run: &Run, growth: &StepGrowth, most: usize, width: usize) -> St
     let chart_width = if in_note || is_wide(width) { LONG_CHART } else { SHORT_CHART };
     let mut heads = vec!["owner", "category", ">held last", ">a step"];
     heads.extend(if in_note { &[][..] } else { &["what it does", "course"] });
-    let mut table = table(&times.behind(&heads));
-    let mut row = |cells: [String; 4], words: String, chart: String, time: Vec<String>| {
+    let kinds = KindColumn::new(run);
+    let mut table = table(&times.behind(&kinds.behind(&heads)));
+    let mut row = |cells: [String; 4], words: String, chart: String, kind: Option<String>, time: Vec<String>| {
+        let behind = kind.into_iter().chain(time);
         if in_note {
-            table.add_row_with_note(cells.into_iter().chain(time), format!("{words} {chart}").trim().to_owned());
+            table.add_row_with_note(cells.into_iter().chain(behind), format!("{words} {chart}").trim().to_owned());
         } else {
-            table.add_row(cells.into_iter().chain([words, chart]).chain(time));
+            table.add_row(cells.into_iter().chain([words, chart]).chain(behind));
         }
     };
     for owner in growth.owners.iter().take(most) {
@@ -73,13 +76,20 @@ fn growth_table(run: &Run, growth: &StepGrowth, most: usize, width: usize) -> St
             rate_words(&owner.trend),
         ];
         let chart = sparkline(&owner.live_bytes, chart_width);
-        row(cells, trend_words(&owner.trend), chart, times.of_layer(&owner.scope.layer));
+        let kind = kinds.of(&owner.scope.layer);
+        row(cells, trend_words(&owner.trend), chart, kind, times.of_layer(&owner.scope.layer));
     }
     let count = growth.owners.len().saturating_sub(most);
     if count > 0 {
         let rest = growth.owners[most..].iter().map(|owner| owner.last_bytes()).sum();
         let name = format!("rest ({count} owners)");
-        row([name, String::new(), size(rest), String::new()], String::new(), String::new(), times.blank());
+        row(
+            [name, String::new(), size(rest), String::new()],
+            String::new(),
+            String::new(),
+            kinds.blank(),
+            times.blank(),
+        );
     }
     for (name, column, words) in [
         ("those that did not change", &growth.other_bytes, trend_words(&growth.others)),
@@ -87,7 +97,7 @@ fn growth_table(run: &Run, growth: &StepGrowth, most: usize, width: usize) -> St
     ] {
         let held = column.last().copied().unwrap_or(0);
         let chart = sparkline(column, chart_width);
-        row([name.to_owned(), String::new(), size(held), String::new()], words, chart, times.blank());
+        row([name.to_owned(), String::new(), size(held), String::new()], words, chart, kinds.blank(), times.blank());
     }
     let meaning = times.meaning().map_or_else(String::new, |meaning| wrapped(&meaning, "", "  ", width));
     table.text(width) + &meaning

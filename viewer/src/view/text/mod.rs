@@ -4,6 +4,7 @@ mod sparkline;
 mod terminal;
 mod wrapped;
 
+mod kind_column;
 mod table;
 
 mod sourced_table;
@@ -15,6 +16,7 @@ mod device_snapshot;
 mod growth;
 mod leaks;
 mod lifetimes;
+mod objects;
 mod owners;
 mod power;
 mod reconcile;
@@ -32,6 +34,7 @@ pub use device_snapshot::device_snapshot_text;
 pub use growth::growth_text;
 pub use leaks::leaks_text;
 pub use lifetimes::lifetimes_text;
+pub use objects::objects_text;
 pub use owners::owners_text;
 pub use power::power_text;
 pub use reconcile::reconcile_text;

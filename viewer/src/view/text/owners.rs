@@ -4,6 +4,7 @@ use alloc_timeline::{Analysis, Figures};
 
 use crate::analysis::{FigureOwners, PlaceFates, fates_by_place, figures_of};
 use crate::model::{Run, share, shortened, size, time};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::table::{short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
@@ -24,10 +25,11 @@ pub fn owners_text(run: &Run, most: usize, terminal: Terminal) -> String {
             let times = TimeColumns::new(&run.timeline, Times::Whole);
             times.meaning().iter().for_each(|meaning| out.push_str(&wrapped(meaning, "", "  ", width)));
             out.push_str(&format!("\nPhases\n{}", phases(analysis, &times, most, width)));
-            out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, &times, most, width)));
+            let kinds = KindColumn::new(run);
+            out.push_str(&format!("\nLayers in phases\n{}", layers_in_phases(analysis, kinds, &times, most, width)));
             out.push_str(&format!(
                 "\nWhat became of the blocks known by address\n{}",
-                fates(analysis, &times, most, width)
+                fates(analysis, kinds, &times, most, width)
             ));
             out.push_str(&format!("{}\n", coverage_sentence(&analysis.coverage)));
         }
@@ -63,16 +65,23 @@ fn phases(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -
     format!("{}\nWhat was alive at each phase's peak\n{}", figures_table.text(width), at_peak.text(width))
 }
 
-fn layers_in_phases(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -> String {
+fn layers_in_phases(
+    analysis: &Analysis,
+    kinds: KindColumn<'_>,
+    times: &TimeColumns,
+    most: usize,
+    width: usize,
+) -> String {
     // Beside times there is not always room for it.
     let end = if times.any() { "?at end of" } else { "at end of" };
     let heads = ["layer", "phase", ">peak", ">retained", end, ">transient", ">largest block"];
-    let mut table = table(&times.behind(&heads));
+    let mut table = table(&times.behind(&kinds.behind(&heads)));
     let all = figures_of(analysis, FigureOwners::LayersInPhases);
     for figures in all.iter().take(most) {
         let time = times.of_figures(figures);
         let names = [name(&figures.layer), name(&figures.phase)];
-        table.add_row(names.into_iter().chain(figure_cells(figures)).chain(time));
+        let kind = kinds.of(figures.layer.as_deref().unwrap_or_default());
+        table.add_row(names.into_iter().chain(figure_cells(figures)).chain(kind).chain(time));
     }
     let more = all.len().saturating_sub(most);
     let note = if more > 0 { format!("{more} more with smaller peaks (--top)\n") } else { String::new() };
@@ -80,14 +89,15 @@ fn layers_in_phases(analysis: &Analysis, times: &TimeColumns, most: usize, width
 }
 
 /// What became of the blocks of each place, and of those of all places that are not displayed.
-fn fates(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) -> String {
+fn fates(analysis: &Analysis, kinds: KindColumn<'_>, times: &TimeColumns, most: usize, width: usize) -> String {
     let places = fates_by_place(analysis);
     let heads = ["made in", ">bytes", ">temporary", ">freed later", ">held", "mostly freed in"];
-    let mut table = table(&times.behind(&heads));
+    let mut table = table(&times.behind(&kinds.behind(&heads)));
     for fates in places.iter().take(most) {
         let freed_in = fates.freed_mostly_in.as_ref().map_or("-".to_owned(), |(place, _)| place_name(place));
         let cells = fate_cells(&place_or_others(fates.place.as_ref()), fates, &freed_in);
-        table.add_row(cells.into_iter().chain(times.of_place(fates.place.as_ref())));
+        let kind = kinds.of(fates.place.as_ref().map_or("", |place| &place.layer));
+        table.add_row(cells.into_iter().chain(kind).chain(times.of_place(fates.place.as_ref())));
     }
     if places.len() > most {
         let mut rest = PlaceFates::default();
@@ -98,7 +108,7 @@ fn fates(analysis: &Analysis, times: &TimeColumns, most: usize, width: usize) ->
             rest.held += fates.held;
         }
         let cells = fate_cells(&format!("rest ({} places)", places.len() - most), &rest, "-");
-        table.add_row(cells.into_iter().chain(times.blank()));
+        table.add_row(cells.into_iter().chain(kinds.blank()).chain(times.blank()));
     }
     table.text(width)
 }

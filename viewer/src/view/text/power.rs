@@ -4,6 +4,7 @@ use alloc_timeline::{Dimension, Energy, EnergyMeter, ProcessUsage, Utilisation};
 
 use crate::analysis::{Usage, interval_ns, no_power, sampling_error, usage_by, whole_meters};
 use crate::model::{Run, exact, share, time};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::table::{Table, short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
@@ -139,19 +140,21 @@ pub(super) fn usage_table(run: &Run, dimension: Dimension, most: usize) -> Table
     if meters.is_empty() {
         heads.push(">energy".to_owned());
     }
+    let kinds = KindColumn::for_dimension(run, dimension);
+    let heads = kinds.behind(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     let all: u64 = usages.iter().map(|usage| usage.active_ns).sum();
     let mut table = table(&heads);
-    let mut row = |name: String, usage: &Usage| {
+    let mut row = |name: String, usage: &Usage, kind: Option<String>| {
         let mut cells = vec![name, time(usage.active_ns), share(usage.active_ns, all), cores(usage)];
         cells.extend(with_cpu.then(|| usage.cpu_ns.map_or("-".to_owned(), |ns| share(ns, usage.active_ns))));
         cells.extend(meters.iter().map(|&index| joules(usage.by_meter_uj[index])));
         if meters.is_empty() {
             cells.push("unavailable".to_owned());
         }
-        table.add_row(cells);
+        table.add_row(cells.into_iter().chain(kind));
     };
     for usage in usages.iter().take(most) {
-        row(short_name(name_or_dash(&usage.name)), usage);
+        row(short_name(name_or_dash(&usage.name)), usage, kinds.of(&usage.name));
     }
     if let Some(rest) = usages.get(most..).filter(|rest| !rest.is_empty()) {
         let mut sum = Usage { by_meter_uj: vec![0; rest[0].by_meter_uj.len()], ..Usage::default() };
@@ -161,7 +164,7 @@ pub(super) fn usage_table(run: &Run, dimension: Dimension, most: usize) -> Table
             sum.cpu_ns = usage.cpu_ns.map(|ns| ns + sum.cpu_ns.unwrap_or(0)).or(sum.cpu_ns);
             sum.by_meter_uj.iter_mut().zip(&usage.by_meter_uj).for_each(|(sum, uj)| *sum += uj);
         }
-        row(format!("rest ({})", rest.len()), &sum);
+        row(format!("rest ({})", rest.len()), &sum, kinds.blank());
     }
     table
 }

@@ -4,6 +4,7 @@ use alloc_timeline::Dimension;
 use crate::analysis::{no_power, owners, summarise, unread};
 use crate::model::{Run, exact, share, size, time};
 use crate::view::text::device::device_text;
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::power::usage_table;
 use crate::view::text::reconcile::peak_account_text;
 use crate::view::text::table::{Table, is_wide, owner_cells, short_name, table};
@@ -97,16 +98,17 @@ fn by_dimension(run: &Run, dimension: Dimension) -> Table {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
     let times = TimeColumns::for_dimension(&run.timeline, dimension);
-    let mut table = table(&times.behind(&[dimension.name(), ">bytes", ">", ">share"]));
+    let kinds = KindColumn::for_dimension(run, dimension);
+    let mut table = table(&times.behind(&kinds.behind(&[dimension.name(), ">bytes", ">", ">share"])));
     for (name, bytes) in parts.iter().take(MOST_ROWS) {
         let cells = [short_name(name), exact(*bytes), size(*bytes), share(*bytes, live)];
-        table.add_row(cells.into_iter().chain(times.of(dimension, name)));
+        table.add_row(cells.into_iter().chain(kinds.of(name)).chain(times.of(dimension, name)));
     }
     if parts.len() > MOST_ROWS {
         let bytes = parts[MOST_ROWS..].iter().map(|part| part.1).sum();
         let cells = [format!("rest ({})", parts.len() - MOST_ROWS), exact(bytes), size(bytes), share(bytes, live)];
         let shown = parts.iter().take(MOST_ROWS).map(|part| part.0.as_str());
-        table.add_row(cells.into_iter().chain(times.of_others(dimension, shown)));
+        table.add_row(cells.into_iter().chain(kinds.blank()).chain(times.of_others(dimension, shown)));
     }
     table
 }
@@ -140,13 +142,15 @@ fn high_waters(run: &Run, width: usize) -> String {
     }
     high_waters.sort_by_key(|high| std::cmp::Reverse(high.live_bytes));
     let times = TimeColumns::new(&run.timeline, Times::Both);
-    let mut table = table(&times.behind(&["", "name", ">bytes", ">", ">at", ">process then"]));
+    let kinds = KindColumn::new(run);
+    let mut table = table(&times.behind(&kinds.behind(&["", "name", ">bytes", ">", ">at", ">process then"])));
     for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
         for high in high_waters.iter().filter(|high| high.dimension == dimension).take(MOST_ROWS / 2) {
             let process = size(high.process_live_bytes);
             let row = [exact(high.live_bytes), size(high.live_bytes), time(high.time_ns), process];
             let names = [dimension.name().to_owned(), short_name(&high.name)];
-            table.add_row(names.into_iter().chain(row).chain(times.of(dimension, &high.name)));
+            let kind = if dimension == Dimension::Layer { kinds.of(&high.name) } else { kinds.blank() };
+            table.add_row(names.into_iter().chain(row).chain(kind).chain(times.of(dimension, &high.name)));
         }
     }
     table.text(width)
@@ -162,7 +166,9 @@ fn alive(run: &Run, width: usize) -> String {
     let wide = is_wide(width);
     let names: &[&str] = if wide { &["layer", "phase", "op"] } else { &["owner"] };
     let times = TimeColumns::new(&run.timeline, Times::OfLayer);
-    let mut table = table(&times.behind(&[names, &["category", ">blocks", ">bytes", ">"]].concat()));
+    let kinds = KindColumn::new(run);
+    let heads = [names, &["category", ">blocks", ">bytes", ">"]].concat();
+    let mut table = table(&times.behind(&kinds.behind(&heads)));
     for owner in owners.iter().take(MOST_ROWS) {
         let numbers = [exact(owner.blocks), exact(owner.bytes), size(owner.bytes)];
         let names = if wide {
@@ -170,7 +176,8 @@ fn alive(run: &Run, width: usize) -> String {
         } else {
             vec![owner_name(&owner.scope), owner.category.to_string()]
         };
-        table.add_row(names.into_iter().chain(numbers).chain(times.of_layer(&owner.scope.layer)));
+        let cells = names.into_iter().chain(numbers).chain(kinds.of(&owner.scope.layer));
+        table.add_row(cells.chain(times.of_layer(&owner.scope.layer)));
     }
     table.text(width)
 }

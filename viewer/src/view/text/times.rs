@@ -3,6 +3,7 @@ use alloc_timeline::Dimension;
 
 use crate::analysis::{NameTime, SelfTimes};
 use crate::model::{Run, share};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::table::{short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
@@ -22,10 +23,12 @@ pub fn times_text(run: &Run, times: &SelfTimes, most: usize, terminal: Terminal)
     let unnamed = |dimension: Dimension| move |name: &str| short_name(&name_in(dimension, name));
     for dimension in [Dimension::Phase, Dimension::Layer, Dimension::Op] {
         out.push_str(&format!("\nBy {dimension}\n"));
-        out.push_str(&of_names(times, dimension.name(), &times.by(dimension), unnamed(dimension), most, width));
+        let kinds = KindColumn::for_dimension(run, dimension);
+        out.push_str(&of_names(times, dimension.name(), &times.by(dimension), kinds, unnamed(dimension), most, width));
     }
     out.push_str("\nBy operation: an operator and its backward pass together\n");
-    out.push_str(&of_names(times, "operation", &times.by_operation(), unnamed(Dimension::Op), most, width));
+    let none = KindColumn::for_dimension(run, Dimension::Op);
+    out.push_str(&of_names(times, "operation", &times.by_operation(), none, unnamed(Dimension::Op), most, width));
     fitted(&out, width)
 }
 
@@ -33,6 +36,7 @@ fn of_names(
     times: &SelfTimes,
     head: &str,
     rows: &[NameTime],
+    kinds: KindColumn<'_>,
     shown: impl Fn(&str) -> String,
     most: usize,
     width: usize,
@@ -43,14 +47,15 @@ fn of_names(
     if has_calls {
         heads.push(">calls");
     }
-    let mut table = table(&heads);
-    let mut add = |name: String, row: &NameTime| {
+    let mut table = table(&kinds.behind(&heads));
+    let mut add = |name: String, row: &NameTime, kind: Option<String>| {
         let part = |ns: u64| if ns == 0 { "-".to_owned() } else { milliseconds(&times.basis, ns) };
         let parts = [part(row.forward_ns), part(row.backward_ns), part(row.other_ns())];
         let cells = [name, milliseconds(&times.basis, row.self_ns), share(row.self_ns, whole)].into_iter().chain(parts);
-        table.add_row(cells.chain(row.calls.map(|calls| format!("{:.1}", times.basis.a_step(calls)))));
+        let calls = row.calls.map(|calls| format!("{:.1}", times.basis.a_step(calls)));
+        table.add_row(cells.chain(calls).chain(kind));
     };
-    rows.iter().take(most).for_each(|row| add(shown(&row.name), row));
+    rows.iter().take(most).for_each(|row| add(shown(&row.name), row, kinds.of(&row.name)));
     if let Some(rest) = rows.get(most..).filter(|rest| !rest.is_empty()) {
         let sum = |number: fn(&NameTime) -> u64| rest.iter().map(number).fold(0, u64::saturating_add);
         let row = NameTime {
@@ -60,7 +65,7 @@ fn of_names(
             backward_ns: sum(|row| row.backward_ns),
             calls: has_calls.then(|| sum(|row| row.calls.unwrap_or(0))),
         };
-        add(format!("rest ({})", rest.len()), &row);
+        add(format!("rest ({})", rest.len()), &row, kinds.blank());
     }
     table.text(width)
 }

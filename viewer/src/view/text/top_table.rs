@@ -1,6 +1,7 @@
 //! The table of the owners of the peak that comes with a chart.
 use crate::analysis::owners;
 use crate::model::{Run, exact, share, size};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::table::{is_wide, owner_cells, rest_cells, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::wrapped;
@@ -21,10 +22,11 @@ pub fn top_table(run: &Run, most: usize, terminal: Terminal) -> String {
         (false, true) => &["category", ">bytes", ">share"],
         (false, false) => &["category", ">bytes", "?>share"],
     };
-    let mut table = table(&times.behind(&[names, numbers].concat()));
-    let mut row = |cells: Vec<String>, bytes: u64, time: Vec<String>| {
+    let kinds = KindColumn::new(run);
+    let mut table = table(&times.behind(&kinds.behind(&[names, numbers].concat())));
+    let mut row = |cells: Vec<String>, bytes: u64, kind: Option<String>, time: Vec<String>| {
         let numbers = [exact(bytes), share(bytes, peak.live_bytes)];
-        table.add_row(cells.into_iter().chain(numbers).chain(wide.then(|| size(bytes))).chain(time));
+        table.add_row(cells.into_iter().chain(numbers).chain(wide.then(|| size(bytes))).chain(kind).chain(time));
     };
     for owner in owners.iter().take(most) {
         let cells = if in_parts {
@@ -32,13 +34,13 @@ pub fn top_table(run: &Run, most: usize, terminal: Terminal) -> String {
         } else {
             vec![owner_name(&owner.scope), owner.category.to_string()]
         };
-        row(cells, owner.bytes, times.of_layer(&owner.scope.layer));
+        row(cells, owner.bytes, kinds.of(&owner.scope.layer), times.of_layer(&owner.scope.layer));
     }
     if owners.len() > most {
         let rest = &owners[most..];
         let cells = rest_cells(rest.len());
         let cells = if in_parts { &cells[..] } else { &cells[..2] };
-        row(cells.to_vec(), rest.iter().map(|owner| owner.bytes).sum(), times.blank());
+        row(cells.to_vec(), rest.iter().map(|owner| owner.bytes).sum(), kinds.blank(), times.blank());
     }
     let meaning = times.meaning().map_or_else(String::new, |meaning| wrapped(&meaning, "", "  ", terminal.width));
     format!("Who owns the peak\n{}{meaning}", table.text(terminal.width))

@@ -1,6 +1,7 @@
 //! `viewer unread`: what of the peak nobody read again.
 use crate::analysis::{UnreadStorages, unread};
 use crate::model::{Run, ScopeNames, exact, shortened, size, time};
+use crate::view::text::kind_column::KindColumn;
 use crate::view::text::table::{Table, is_wide, short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
@@ -19,13 +20,14 @@ pub fn unread_text(run: &Run, most: usize, terminal: Terminal) -> String {
     let storages = unread(&run.timeline);
     unread_sentences(recorded, &storages).iter().for_each(|sentence| out.push_str(&wrapped(sentence, "", "  ", width)));
     let times = TimeColumns::new(&run.timeline, Times::OfLayer);
+    let kinds = KindColumn::new(run);
     let (freed, held): (Vec<_>, Vec<_>) = storages.into_iter().partition(|storages| storages.freed);
     for (title, storages) in
         [("Freed later, and not read again before that", freed), ("Held to the end of the recording", held)]
     {
         if !storages.is_empty() {
             let table = if is_wide(width) { wide_table } else { narrow_table };
-            out.push_str(&format!("\n{title}\n{}", table(&storages, &times, most).text(width)));
+            out.push_str(&format!("\n{title}\n{}", table(&storages, kinds, &times, most).text(width)));
         }
     }
     if recorded.unread.blocks > 0 {
@@ -41,9 +43,14 @@ fn layer_and_op(scope: Option<&ScopeNames>, otherwise: &str) -> String {
     })
 }
 
-fn wide_table(storages: &[UnreadStorages], times: &TimeColumns, most: usize) -> Table {
+/// What the layer is that made the storages.
+fn kind(kinds: KindColumn<'_>, storages: &UnreadStorages) -> Option<String> {
+    kinds.of(storages.made_in.as_ref().map_or("", |scope| &scope.layer))
+}
+
+fn wide_table(storages: &[UnreadStorages], kinds: KindColumn<'_>, times: &TimeColumns, most: usize) -> Table {
     let heads = ["made by", "category", ">blocks", ">bytes", ">", "last read by", ">at", ">held for", "freed in"];
-    let mut table = table(&times.behind(&heads));
+    let mut table = table(&times.behind(&kinds.behind(&heads)));
     for one in storages.iter().take(most) {
         let or_dash = |ns: Option<u64>| ns.map_or("-".to_owned(), time);
         let cells = [
@@ -57,19 +64,19 @@ fn wide_table(storages: &[UnreadStorages], times: &TimeColumns, most: usize) -> 
             or_dash(one.held_ns),
             one.freed_in.as_ref().map_or("-".to_owned(), |scope| shortened(&owner_name(scope), PLACE_WIDTH)),
         ];
-        table.add_row(cells.into_iter().chain(times.of_maker(one)));
+        table.add_row(cells.into_iter().chain(kind(kinds, one)).chain(times.of_maker(one)));
     }
     if let Some([name, numbers @ ..]) = rest(storages, most) {
         let dash = || "-".to_owned();
         let cells = [name, dash()].into_iter().chain(numbers).chain([dash(), dash(), dash(), dash()]);
-        table.add_row(cells.chain(times.blank()));
+        table.add_row(cells.chain(kinds.blank()).chain(times.blank()));
     }
     table
 }
 
 /// Who read the storages last and who freed them stands below their row.
-fn narrow_table(storages: &[UnreadStorages], times: &TimeColumns, most: usize) -> Table {
-    let mut table = table(&times.behind(&["made by", "category", ">blocks", ">bytes", ">"]));
+fn narrow_table(storages: &[UnreadStorages], kinds: KindColumn<'_>, times: &TimeColumns, most: usize) -> Table {
+    let mut table = table(&times.behind(&kinds.behind(&["made by", "category", ">blocks", ">bytes", ">"])));
     for one in storages.iter().take(most) {
         let cells = [
             layer_and_op(one.made_in.as_ref(), "others"),
@@ -78,10 +85,10 @@ fn narrow_table(storages: &[UnreadStorages], times: &TimeColumns, most: usize) -
             exact(one.sums.usable_bytes),
             size(one.sums.usable_bytes),
         ];
-        table.add_row_with_note(cells.into_iter().chain(times.of_maker(one)), history(one));
+        table.add_row_with_note(cells.into_iter().chain(kind(kinds, one)).chain(times.of_maker(one)), history(one));
     }
     if let Some([name, numbers @ ..]) = rest(storages, most) {
-        table.add_row([name, "-".to_owned()].into_iter().chain(numbers).chain(times.blank()));
+        table.add_row([name, "-".to_owned()].into_iter().chain(numbers).chain(kinds.blank()).chain(times.blank()));
     }
     table
 }

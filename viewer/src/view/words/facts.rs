@@ -37,6 +37,18 @@ pub(in crate::view) fn facts(run: &Run) -> Vec<(String, String)> {
             format!("{}, {} CPUs, {memory}, {} {}", machine.cpu, machine.cpus, machine.os, machine.kernel),
         ));
     }
+    if !timeline.derived_phases.is_empty() {
+        facts.push((
+            "phases".into(),
+            "those marked (derived) were not named by the program: operators told them".into(),
+        ));
+    }
+    if timeline.steps.iter().any(|step| step.derived) {
+        facts.push((
+            "steps".into(),
+            "derived: each ends as the first forward operator follows on an optimizer's".into(),
+        ));
+    }
     facts.push(("session".into(), format!("{}, {}", time(timeline.duration_ns), run.ending())));
     facts
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use alloc_torch_core::{Attribution, Hooks, Operator, OperatorStack, Storage};
-use alloc_tracker::Category;
+use alloc_torch_core::{Answer, Attribution, Gradient, Hooks, Operator, OperatorStack, Storage};
 use alloc_tracker::hooks::{Current, LabelError, Name};
+use alloc_tracker::{Category, DerivedPhase};
 
 /// Phase, layer and operator as texts.
 pub type Scope = [&'static str; 3];
@@ -21,8 +21,14 @@ pub struct State {
     pub calls: Vec<u64>,
     /// Storage -> layer that allocated it.
     allocated_in: BTreeMap<usize, Name>,
+    /// Storage -> phase in which it was allocated.
+    phases: BTreeMap<usize, Name>,
+    /// The derived phases that outermost operators ran in, in order.
+    pub ran_in: Vec<DerivedPhase>,
     /// The labels in order: storage, category, layer.
     pub labels: Vec<(usize, Category, Option<String>)>,
+    /// What layers are, in the order in which it was said.
+    pub kinds: Vec<(String, String)>,
     /// The storages that were read, in order, and the operator that was active.
     pub read: Vec<(usize, String)>,
     /// What `expect_storage` said, in order.
@@ -40,6 +46,9 @@ impl MadeUp {
             current: Current { phase: Name(0), layer: Name(0), op: Name(0) },
             calls: Vec::new(),
             allocated_in: BTreeMap::new(),
+            phases: BTreeMap::new(),
+            ran_in: Vec::new(),
+            kinds: Vec::new(),
             labels: Vec::new(),
             read: Vec::new(),
             expected: Vec::new(),
@@ -60,6 +69,12 @@ impl MadeUp {
     pub fn allocates(&self, storage: usize, layer: &str) {
         let layer = self.name(layer);
         self.state().allocated_in.insert(storage, layer);
+    }
+
+    /// A storage was allocated in `phase`.
+    pub fn allocates_in_phase(&self, storage: usize, phase: &str) {
+        let phase = self.name(phase);
+        self.state().phases.insert(storage, phase);
     }
 
     /// The active scope.
@@ -112,6 +127,20 @@ impl Hooks for &'static MadeUp {
 
     fn layer_of(&self, storage: Storage) -> Option<Name> {
         self.state().allocated_in.get(&storage.address()).copied()
+    }
+
+    fn phase_of(&self, storage: Storage) -> Option<Name> {
+        self.state().phases.get(&storage.address()).copied()
+    }
+
+    fn runs_in(&self, phase: DerivedPhase) {
+        self.state().ran_in.push(phase);
+    }
+
+    fn describe_layer(&self, layer: Name, kind: &str) {
+        let mut state = self.state();
+        let layer = state.text(layer);
+        state.kinds.push((layer, kind.to_owned()));
     }
 
     fn label(&self, storage: Storage, category: Category, layer: Option<Name>) -> Result<(), LabelError> {
@@ -175,8 +204,11 @@ impl Thread {
         Thread { attribution, tracker, stack: OperatorStack::new(), number }
     }
 
+    /// An answer is always the same: a 1x1 convolution of 8 channels.
     fn starts(&self, operator: &Operator<'_>, scope: Scope) {
-        self.attribution.operator_starts(&self.stack, operator);
+        if self.attribution.operator_starts(&self.stack, operator).is_some() {
+            self.attribution.layer_is(operator.name, &Answer { weight: &[8, 8, 1, 1], stride: &[1, 1], groups: 1 });
+        }
         assert_eq!(self.tracker.scope(), scope, "in {}", String::from_utf8_lossy(operator.name));
     }
 
@@ -188,8 +220,17 @@ impl Thread {
     /// The same of one that autocast looks at.
     pub fn autocasts(&self, name: &str, sequence: i64, scope: Scope) {
         let (name, thread) = (name.as_bytes(), self.number);
-        let operator =
-            Operator { is_backward: false, autocasts: true, name, sequence, thread, variable: None, inputs: &[] };
+        let operator = Operator {
+            is_backward: false,
+            autocasts: true,
+            name,
+            sequence,
+            thread,
+            variable: None,
+            gradient: Gradient::NotTold,
+            inputs: &[],
+            tensors: &[],
+        };
         self.starts(&operator, scope);
     }
 
@@ -197,16 +238,54 @@ impl Thread {
     pub fn reads(&self, name: &str, sequence: i64, inputs: &[usize], scope: Scope) {
         let inputs: Vec<Storage> = inputs.iter().copied().filter_map(Storage::at).collect();
         let (name, thread) = (name.as_bytes(), self.number);
-        let operator =
-            Operator { is_backward: false, autocasts: false, name, sequence, thread, variable: None, inputs: &inputs };
+        let operator = Operator {
+            is_backward: false,
+            autocasts: false,
+            name,
+            sequence,
+            thread,
+            variable: None,
+            gradient: Gradient::NotTold,
+            inputs: &inputs,
+            tensors: &[],
+        };
         self.starts(&operator, scope);
+    }
+
+    /// A forward operator runs from start to end that takes these storages, each of the tensor beside it, and the scope in it
+    /// is this.
+    pub fn takes(&self, name: &str, gradient: Gradient, taken: &[(usize, usize)], scope: Scope) {
+        let inputs: Vec<Storage> = taken.iter().filter_map(|(storage, _)| Storage::at(*storage)).collect();
+        let tensors: Vec<usize> = taken.iter().map(|(_, tensor)| *tensor).collect();
+        let operator = Operator {
+            is_backward: false,
+            autocasts: false,
+            name: name.as_bytes(),
+            sequence: -1,
+            thread: self.number,
+            variable: None,
+            gradient,
+            inputs: &inputs,
+            tensors: &tensors,
+        };
+        self.starts(&operator, scope);
+        self.ends();
     }
 
     /// An autograd node starts, of the forward operator of this number on thread `of`.
     pub fn node(&self, name: &str, (of, sequence): (u64, i64), scope: Scope) {
         let name = name.as_bytes();
-        let operator =
-            Operator { is_backward: true, autocasts: false, name, sequence, thread: of, variable: None, inputs: &[] };
+        let operator = Operator {
+            is_backward: true,
+            autocasts: false,
+            name,
+            sequence,
+            thread: of,
+            variable: None,
+            gradient: Gradient::NotTold,
+            inputs: &[],
+            tensors: &[],
+        };
         self.starts(&operator, scope);
     }
 
@@ -219,7 +298,9 @@ impl Thread {
             sequence: -1,
             thread: 0,
             variable: Storage::at(parameter),
+            gradient: Gradient::NotTold,
             inputs: &[],
+            tensors: &[],
         };
         self.starts(&operator, scope);
     }

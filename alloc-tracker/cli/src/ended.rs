@@ -1,0 +1,239 @@
+//! What is said after the program has ended: which processes were recorded, who held most in the largest of them, and what
+//! to type next.
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use alloc_timeline::{Dimension, Timeline, dump_path, log};
+use viewer::analysis::Measure;
+use viewer::load::load;
+use viewer::model::{Run, size};
+use viewer::view::{Terminal, chart, fitted, growth_paragraph, near_limit_text, objects_text, stacks_text, top_table};
+
+use crate::launch::Ended;
+
+/// Rows of each table.
+const MOST_ROWS: usize = 10;
+/// Below this part of the resident set, what the tracker has counted needs a word.
+const LITTLE: f64 = 0.1;
+/// A process that is smaller than this is mostly libraries, and needs no such word.
+const SMALL: u64 = 64 << 20;
+
+/// A process, and what it has left.
+struct Left {
+    process: u32,
+    path: PathBuf,
+    what: What,
+}
+
+enum What {
+    Timeline(Box<Run>),
+    /// Only the log is there: a signal ended the process, or it replaced itself in a way that nobody sees. With what it tells,
+    /// as far as it can be read.
+    Log(Option<Box<Timeline>>),
+    /// The log is there, and the process too.
+    Running,
+    /// A file that is not as it should be.
+    Unreadable(String),
+}
+
+/// What is to be said, and whether a recorded process goes on.
+#[derive(Debug)]
+pub struct Told {
+    /// The whole text.
+    pub text: String,
+    /// Whether there is somebody to ask for a dump.
+    pub goes_on: bool,
+}
+
+/// Looks at what the processes have left; with `quiet` only what went wrong is said.
+pub fn tell(ran: &Ended, quiet: bool) -> Told {
+    let (left, registered) = left(ran.processes.path());
+    if !registered {
+        let text = "\nalloc-tracker: nothing was recorded: the program did not load the tracker's library. It may have cleared \
+                    its environment, or the library was built for another C library (`ldd` tells which)";
+        return Told { text: text.to_owned(), goes_on: false };
+    }
+    let goes_on = left.iter().any(|left| matches!(left.what, What::Running));
+    Told { text: text(&left, ran.process, quiet), goes_on }
+}
+
+fn text(left: &[Left], first: u32, quiet: bool) -> String {
+    let mut out = String::new();
+    let runs = || left.iter().filter_map(|left| if let What::Timeline(run) = &left.what { Some(&**run) } else { None });
+    let largest = runs().max_by_key(|run| run.timeline.peak.live_bytes);
+    if !quiet {
+        out.push_str(&list(left, first));
+        if let Some(run) = largest {
+            out.push_str(&run_text(run));
+        }
+    }
+    let mut problems = Vec::new();
+    for left in left {
+        match &left.what {
+            What::Timeline(run) => problems.extend(near_limit(left, &run.timeline)),
+            What::Log(told) => {
+                problems.push(format!(
+                    "process {} left no timeline but its log: viewer recover {}.log",
+                    left.process,
+                    left.path.display()
+                ));
+                problems.extend(told.as_ref().and_then(|told| near_limit(left, told)));
+            }
+            What::Running => {
+                problems.push(format!("process {} goes on; its timeline will be {}", left.process, left.path.display()))
+            }
+            What::Unreadable(problem) => problems.push(problem.clone()),
+        }
+    }
+    problems.extend(runs().flat_map(unseen));
+    for problem in problems {
+        let _ = writeln!(out, "alloc-tracker: {problem}");
+    }
+    if let Some(run) = largest.filter(|_| !quiet) {
+        let file = run.path.display();
+        let _ = writeln!(out, "next: viewer {file}   (pictures)\n      viewer stacks {file}   (by calls)");
+    }
+    out
+}
+
+/// What each process has left, and whether any has told of itself at all.
+fn left(processes: &Path) -> (Vec<Left>, bool) {
+    let mut all = Vec::new();
+    let mut registered = false;
+    for entry in fs::read_dir(processes).into_iter().flatten().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        registered = true;
+        let told = fs::read_to_string(entry.path()).unwrap_or_default();
+        // A forked child that became another program has told of the same path twice.
+        let paths: BTreeSet<PathBuf> = told.lines().map(PathBuf::from).collect();
+        for path in paths {
+            let log = PathBuf::from(format!("{}.log", path.display()));
+            let what = if path.exists() {
+                match load(&path) {
+                    Ok(run) => What::Timeline(Box::new(run)),
+                    Err(problem) => What::Unreadable(problem.to_string()),
+                }
+            } else if !log.exists() {
+                // The recording was given up: a child that only became another program, or one without libtorch.
+                continue;
+            } else if Path::new(&format!("/proc/{process}")).exists() {
+                What::Running
+            } else {
+                What::Log(recovered(&log).map(Box::new))
+            };
+            all.push(Left { process, path, what });
+        }
+    }
+    all.sort_by_key(|left| left.process);
+    (all, registered)
+}
+
+/// What a log tells. `viewer recover` says why where it tells nothing.
+fn recovered(path: &Path) -> Option<Timeline> {
+    let file = BufReader::new(File::open(path).ok()?);
+    Some(log::recover(file, path).ok()?.timeline)
+}
+
+/// That a process came near a limit of its memory. The program's own stderr was not touched, so it is said here.
+fn near_limit(left: &Left, timeline: &Timeline) -> Option<String> {
+    let text = near_limit_text(timeline);
+    let (first, more) = text.split_once('\n')?;
+    let number = u32::try_from(timeline.near_limits.len()).ok()?;
+    let dump = dump_path(&left.path, "near-limit", number);
+    let dump = if dump.exists() { format!("; see {}", dump.display()) } else { String::new() };
+    Some(format!("process {}: {first}{dump}\n{more}", left.process).trim_end().to_owned())
+}
+
+/// One line for each timeline, the largest peak first.
+fn list(left: &[Left], first: u32) -> String {
+    let mut runs: Vec<(&Left, &Run)> = left
+        .iter()
+        .filter_map(|left| if let What::Timeline(run) = &left.what { Some((left, &**run)) } else { None })
+        .collect();
+    runs.sort_by_key(|(left, run)| (std::cmp::Reverse(run.timeline.peak.live_bytes), left.process != first));
+    let mut out = match runs.len() {
+        0 => return "\n".to_owned(),
+        1 => "\nalloc-tracker: recorded one process\n".to_owned(),
+        count => format!("\nalloc-tracker: recorded {count} processes\n"),
+    };
+    for (left, run) in runs.iter().take(MOST_ROWS) {
+        let (peak, command) = (size(run.timeline.peak.live_bytes), command(run));
+        let _ = writeln!(out, "  {:>8}  {peak:>11}  {command}  {}", left.process, left.path.display());
+    }
+    if runs.len() > MOST_ROWS {
+        let _ = writeln!(out, "  and {} more beside them", runs.len() - MOST_ROWS);
+    }
+    out.push('\n');
+    out
+}
+
+/// The first words of a process's command, in at most 32 characters.
+fn command(run: &Run) -> String {
+    let words = run.timeline.run.get("command").and_then(|words| words.as_array());
+    let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
+    let text = words.join(" ").replace(['\n', '\r', '\t'], " ");
+    match text.char_indices().nth(32) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// What `viewer` prints of a run, and the stacks where it has some.
+fn run_text(run: &Run) -> String {
+    let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+    let terminal = Terminal { width, colours: false };
+    let mut out = chart(run, Dimension::Category, terminal);
+    // Without a program's help all of its memory has the same owner, and a table of owners says nothing.
+    let has_scopes = run.timeline.peak.rows.iter().any(|row| is_named(run, row.scope));
+    let has_samples = run.timeline.stacks.as_ref().is_some_and(|stacks| stacks.samples.taken > 0);
+    if !has_samples || has_scopes {
+        let _ = write!(out, "\n{}", top_table(run, MOST_ROWS, terminal));
+    }
+    if has_samples {
+        let _ = write!(out, "\n{}", stacks_text(run, Measure::Peak, MOST_ROWS, terminal));
+        let _ = write!(out, "\n{}", objects_text(run, Measure::Peak, MOST_ROWS, terminal));
+    }
+    let _ = write!(out, "{}", fitted(&growth_paragraph(run), width));
+    out
+}
+
+/// Whether somebody has entered that scope: the tracker itself only tells what is allocated before `main`.
+fn is_named(run: &Run, scope: u32) -> bool {
+    let named = |name: &str| !name.is_empty() && name != "runtime";
+    run.scopes()
+        .get(scope as usize)
+        .is_some_and(|scope| [&scope.phase, &scope.layer, &scope.op].into_iter().any(|name| named(name)))
+}
+
+/// A sentence on memory that the tracker could not see: a malloc of the program's own, or none at all.
+fn unseen(run: &Run) -> Option<String> {
+    let timeline = &run.timeline;
+    let objects = &timeline.interposition;
+    let own = objects.iter().find(|resolution| !resolution.tracked && resolution.object == resolution.resolved_in);
+    let file = run.path.display();
+    if let Some(own) = own.filter(|own| !is_system(&own.object)) {
+        let rest = format!("see the end of viewer summary {file}");
+        return Some(format!(
+            "{}: brings a {} of its own, whose blocks are not counted; {rest}",
+            own.object, own.symbol
+        ));
+    }
+    // Not the highest resident set: the names of calls are looked up at the end, and the files with the names count there.
+    let at_peak = run.lane("rss").and_then(|lane| lane.at_peak_bytes);
+    let (live, resident) = (timeline.peak.live_bytes, at_peak.unwrap_or(0));
+    let little = resident > SMALL && (live as f64) < resident as f64 * LITTLE;
+    little.then(|| {
+        let (live, resident) = (size(live), size(resident));
+        let why = "the rest is mapped, or an allocator inside the program has it";
+        format!("{live} of {resident} resident went through malloc; {why}: viewer reconcile {file}")
+    })
+}
+
+/// Whether the object is the C library or the loader, which call their own malloc for blocks that they free themselves.
+fn is_system(object: &str) -> bool {
+    let name = object.rsplit('/').next().unwrap_or(object);
+    name.starts_with("libc.so") || name.starts_with("ld-linux")
+}

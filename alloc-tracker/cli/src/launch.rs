@@ -1,0 +1,96 @@
+//! Starts the program with the library and its settings in the environment, and waits for its end.
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::args::{Backend, RecordArgs};
+use crate::program::Program;
+use crate::signals;
+
+/// What has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// How.
+    pub status: ExitStatus,
+    /// The folder in which each recorded process has a file with the paths of its timelines.
+    pub processes: TempDir,
+    /// The process id of the program.
+    pub process: u32,
+}
+
+/// The program's exit code as shells tell it.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    code.and_then(|code| u8::try_from(code & 0xff).ok()).unwrap_or(u8::MAX)
+}
+
+/// Runs the program to its end.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run(typed: &RecordArgs, program: &Program, library: &Path, output: &Path) -> Result<Ended> {
+    let processes = tempfile::Builder::new().prefix("alloc-tracker-").tempdir_in(runtime_folder());
+    let processes = processes.context("no folder can be made for what the recorded processes say")?;
+    let mut command = Command::new(&program.path);
+    command.args(&typed.command[1..]);
+    command.arg0(&typed.command[0]);
+    command.env("LD_PRELOAD", preloaded(library, std::env::var_os("LD_PRELOAD")));
+    command.env("ALLOC_TRACKER_RECORD", output);
+    command.env("ALLOC_TRACKER_FOLLOW", typed.follow.word());
+    command.env("ALLOC_TRACKER_RECORDER", std::process::id().to_string());
+    command.env("ALLOC_TRACKER_CONTROL", processes.path());
+    match typed.stacks.as_str() {
+        "off" => command.env_remove("ALLOC_TRACKER_STACKS"),
+        mean => command.env("ALLOC_TRACKER_STACKS", mean),
+    };
+    command.envs(typed.exact.then_some(("ALLOC_TRACKER", "exact")));
+    command.envs((typed.backend == Backend::System).then_some(("ALLOC_TRACKER_BACKEND", "system")));
+    signals::catch();
+    let started = command.spawn();
+    let mut child = started.with_context(|| format!("{}: cannot be started", program.path.display()))?;
+    signals::pass_on_to(child.id());
+    let status = child.wait();
+    signals::over();
+    let status = status.context("the end of the program cannot be waited for")?;
+    Ok(Ended { status, processes, process: child.id() })
+}
+
+/// A folder in which others cannot see what this user runs.
+fn runtime_folder() -> PathBuf {
+    let set = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    set.filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir)
+}
+
+/// The library before whatever is preloaded already.
+fn preloaded(library: &Path, already: Option<OsString>) -> OsString {
+    let mut text = library.as_os_str().to_owned();
+    if let Some(already) = already.filter(|already| !already.is_empty()) {
+        text.push(":");
+        text.push(already);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_that_of_shells() {
+        assert_eq!(exit_code(ExitStatus::from_raw(0)), 0);
+        assert_eq!(exit_code(ExitStatus::from_raw(7 << 8)), 7);
+        assert_eq!(exit_code(ExitStatus::from_raw(libc::SIGKILL)), 137);
+    }
+
+    #[test]
+    fn other_preloaded_libraries_stay() {
+        let library = Path::new("/x.so");
+        assert_eq!(preloaded(library, None), "/x.so");
+        assert_eq!(preloaded(library, Some("".into())), "/x.so");
+        assert_eq!(preloaded(library, Some("/a.so:/b.so".into())), "/x.so:/a.so:/b.so");
+    }
+}

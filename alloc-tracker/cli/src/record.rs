@@ -1,0 +1,65 @@
+//! `alloc-tracker record`: everything that can be refused is refused first, then the program runs, then its timelines are
+//! told of.
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use alloc_timeline::size;
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::args::RecordArgs;
+use crate::failure::Failure;
+use crate::{ended, launch, library, program};
+
+/// Runs the program; the result is its exit code.
+///
+/// # Errors
+/// When the program cannot be recorded. It has not been started then.
+pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
+    if typed.stacks != "off" {
+        let mean = typed.stacks.split(',').next().unwrap_or_default();
+        size::parse(mean).map_err(|problem| anyhow!("--stacks {}: {problem}; write 512KiB, or off", typed.stacks))?;
+    }
+    let program = program::find(&typed.command[0])?;
+    let library = library::find()?;
+    let output = output(typed, &program.path)?;
+    if let Some(warning) = &program.warning {
+        say(&format!("alloc-tracker: {warning}"));
+    }
+    let ran = launch::run(typed, &program, &library, &output)?;
+    let told = ended::tell(&ran, typed.quiet);
+    say(&told.text);
+    let code = launch::exit_code(ran.status);
+    if told.goes_on {
+        // Whoever asks a process that goes on needs the folder.
+        let _ = ran.processes.keep();
+    }
+    Ok(code)
+}
+
+/// Says it on standard error: standard output is the program's alone.
+fn say(text: &str) {
+    if !text.is_empty() {
+        // Nobody may be listening. The timelines are there all the same.
+        let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+    }
+}
+
+/// The path of the timelines, with `%p` for the process id. The program may change its folder, so the path is absolute.
+fn output(typed: &RecordArgs, program: &Path) -> Result<PathBuf> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let output = typed.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}-%p.timeline.json")));
+    let output = std::path::absolute(&output).with_context(|| format!("{}: is no path", output.display()))?;
+    let folder = output.parent().unwrap_or(Path::new("/"));
+    tempfile::tempfile_in(folder).with_context(|| {
+        format!("{}: no timeline can be written there; choose another place with -o", folder.display())
+    })?;
+    if output.is_dir() {
+        bail!("{}: is a folder; name a file in it, such as run-%p.timeline.json", output.display());
+    }
+    if output.is_file() {
+        // A library that finds a file takes it for that of an earlier program of the same process, and keeps it.
+        fs::remove_file(&output).with_context(|| format!("{}: cannot be replaced", output.display()))?;
+    }
+    Ok(output)
+}

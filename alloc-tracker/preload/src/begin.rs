@@ -1,0 +1,116 @@
+//! The start of a session: before `main`, and in each forked child.
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use alloc_tracker::Session;
+use alloc_tracker::unaided::{Request, ask, start_up};
+
+use crate::settings::{Follow, Settings};
+use crate::{next, output};
+
+/// An entry in the library's list of functions that the loader calls before `main`.
+#[used]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+/// Whether this process was forked by a recorded one, and has become no other program since.
+static IS_FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn before_main() {
+    // A panic must not unwind into the loader. What goes wrong here costs the recording and nothing else.
+    let _ = std::panic::catch_unwind(|| {
+        start_up();
+        next::look_up();
+        let Some(settings) = Settings::read() else { return };
+        let settings = SETTINGS.get_or_init(|| settings);
+        if settings.follow == Follow::Nobody {
+            // SAFETY: `main` has not begun, and the recorder's thread does not run yet.
+            unsafe { Settings::end_inheritance() };
+        }
+        start(settings);
+        // SAFETY: the function has the signature that pthread_atfork asks for, and lives as long as the process. The
+        // tracker's own handler was registered by `start_up`, and so runs before this one.
+        unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+        if settings.follow == Follow::Torch {
+            // SAFETY: the function has the signature that atexit calls, and lives as long as the process. It is registered
+            // after the session's own and so runs before it.
+            unsafe { libc::atexit(end_as_asked) };
+        }
+    });
+}
+
+extern "C" fn after_fork_in_child() {
+    let _ = std::panic::catch_unwind(|| {
+        IS_FORKED.store(true, Ordering::Relaxed);
+        if let Some(settings) = SETTINGS.get().filter(|settings| settings.follow != Follow::Nobody) {
+            start(&Settings { is_first: false, ..settings.clone() });
+        }
+    });
+}
+
+/// Starts a session again, in a process that could not become another program.
+pub fn start_again() {
+    if let Some(settings) = SETTINGS.get() {
+        let is_first = settings.is_first && !IS_FORKED.load(Ordering::Relaxed);
+        start(&Settings { is_first, ..settings.clone() });
+    }
+}
+
+fn start(settings: &Settings) {
+    let session = Session::builder()
+        .output(output::path(settings, std::process::id()))
+        .quiet()
+        .fact("parent_pid", u64::from(std::os::unix::process::parent_id()))
+        .start();
+    // The session ends with the process. One that cannot start leaves no file, and `alloc-tracker record` says so.
+    let _ = session.map(std::mem::forget);
+}
+
+/// Runs in `exit`: the session's own handler would keep every timeline.
+extern "C" fn end_as_asked() {
+    end(at_exit());
+}
+
+/// How long the end of the process may wait for its timeline. Names of calls are looked up for at most 20 s.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Has the recording end in this way, and waits for it.
+pub fn end(request: Request) {
+    ask(request, PATIENCE);
+}
+
+/// What is to become of the timeline when the process ends. Nobody asked for a process without libtorch where only those
+/// with it are recorded.
+pub fn at_exit() -> Request {
+    match SETTINGS.get() {
+        Some(settings) if settings.follow == Follow::Torch && !has_torch() => Request::Discard,
+        _ => Request::Exit,
+    }
+}
+
+/// What is to become of the timeline when the process becomes another program. A child that was forked for that alone has
+/// nothing to tell.
+pub fn at_exec() -> Request {
+    if IS_FORKED.load(Ordering::Relaxed) { Request::Discard } else { at_exit() }
+}
+
+/// Whether libtorch is loaded.
+fn has_torch() -> bool {
+    // SAFETY: `is_torch` has the signature that dl_iterate_phdr calls, and gets no data.
+    unsafe { libc::dl_iterate_phdr(Some(is_torch), std::ptr::null_mut()) != 0 }
+}
+
+extern "C" fn is_torch(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
+    // SAFETY: dl_iterate_phdr passes a valid info.
+    let name = unsafe { (*info).dlpi_name };
+    if name.is_null() {
+        return 0;
+    }
+    // SAFETY: a non-null name is a C string of the loader.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+    file.starts_with(b"libtorch").into()
+}

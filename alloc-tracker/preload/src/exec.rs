@@ -1,0 +1,162 @@
+//! The exec family. The process becomes another program, and its recorder's thread ends without a word: so the timeline is
+//! written first. Where the program cannot be executed, the process goes on and is recorded again.
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use alloc_tracker::unaided::{forget_ended, is_recorded};
+
+use crate::begin;
+use crate::next::{EXECV, EXECVE, EXECVP, EXECVPE, FEXECVE};
+
+/// Arguments or environment, as C has them.
+pub type Words = *const *const c_char;
+
+/// Runs `exec` after the recording has ended, if `will_run` says that there is something to execute.
+fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
+    let recorded = is_recorded() && will_run();
+    if recorded {
+        begin::end(begin::at_exec());
+    }
+    let result = exec().unwrap_or_else(|| {
+        // SAFETY: errno's place is valid for writing in every thread.
+        unsafe { *libc::__errno_location() = libc::ENOSYS };
+        -1
+    });
+    if recorded {
+        // SAFETY: as above; the caller reads what exec has left there.
+        let errno = unsafe { *libc::__errno_location() };
+        let _ = std::panic::catch_unwind(|| {
+            forget_ended();
+            begin::start_again();
+        });
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+    result
+}
+
+/// Whether this path can be executed.
+///
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn is_executable(path: *const c_char) -> bool {
+    // SAFETY: as the caller promises.
+    !path.is_null() && unsafe { libc::access(path, libc::X_OK) } == 0
+}
+
+/// Whether `file` can be executed, or a file of that name in a folder of PATH.
+///
+/// # Safety
+/// `file` is null or a C string.
+unsafe fn is_executable_in_path(file: *const c_char) -> bool {
+    if file.is_null() {
+        return false;
+    }
+    // SAFETY: as the caller promises.
+    let name = OsStr::from_bytes(unsafe { CStr::from_ptr(file) }.to_bytes());
+    if name.as_bytes().contains(&b'/') {
+        // SAFETY: as the caller promises.
+        return unsafe { is_executable(file) };
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    std::env::split_paths(&folders).any(|folder| executable_file(&folder.join(name)))
+}
+
+fn executable_file(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// `execve(2)`.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execve(path: *const c_char, arguments: Words, environment: Words) -> c_int {
+    type Execve = unsafe extern "C" fn(*const c_char, Words, Words) -> c_int;
+    // SAFETY: the path and the words are what the caller hands to exec; the address is that of the C library's function of
+    // this name, which has this type.
+    unsafe {
+        replacing(
+            || is_executable(path),
+            || {
+                EXECVE
+                    .address()
+                    .map(|next| std::mem::transmute::<*mut libc::c_void, Execve>(next)(path, arguments, environment))
+            },
+        )
+    }
+}
+
+/// `execv(3)`.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execv(path: *const c_char, arguments: Words) -> c_int {
+    type Execv = unsafe extern "C" fn(*const c_char, Words) -> c_int;
+    // SAFETY: as in `execve`.
+    unsafe {
+        replacing(
+            || is_executable(path),
+            || EXECV.address().map(|next| std::mem::transmute::<*mut libc::c_void, Execv>(next)(path, arguments)),
+        )
+    }
+}
+
+/// `execvp(3)`.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int {
+    type Execvp = unsafe extern "C" fn(*const c_char, Words) -> c_int;
+    // SAFETY: as in `execve`.
+    unsafe {
+        replacing(
+            || is_executable_in_path(file),
+            || EXECVP.address().map(|next| std::mem::transmute::<*mut libc::c_void, Execvp>(next)(file, arguments)),
+        )
+    }
+}
+
+/// `execvpe(3)`.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environment: Words) -> c_int {
+    type Execvpe = unsafe extern "C" fn(*const c_char, Words, Words) -> c_int;
+    // SAFETY: as in `execve`.
+    unsafe {
+        replacing(
+            || is_executable_in_path(file),
+            || {
+                EXECVPE
+                    .address()
+                    .map(|next| std::mem::transmute::<*mut libc::c_void, Execvpe>(next)(file, arguments, environment))
+            },
+        )
+    }
+}
+
+/// `fexecve(3)`.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fexecve(file: c_int, arguments: Words, environment: Words) -> c_int {
+    type Fexecve = unsafe extern "C" fn(c_int, Words, Words) -> c_int;
+    // SAFETY: as in `execve`.
+    unsafe {
+        replacing(
+            || libc::fcntl(file, libc::F_GETFD) >= 0,
+            || {
+                FEXECVE
+                    .address()
+                    .map(|next| std::mem::transmute::<*mut libc::c_void, Fexecve>(next)(file, arguments, environment))
+            },
+        )
+    }
+}

@@ -1,0 +1,42 @@
+//! The library that `alloc-tracker record` preloads: it starts a session before `main` and finishes it when the process ends
+//! or becomes another program. The program knows nothing of it.
+//!
+//! Its settings come in the environment, and every program that the process starts inherits them:
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `ALLOC_TRACKER_RECORD=PATH` | where the timeline goes; `%p` stands for the process id. Without it, nothing is recorded |
+//! | `ALLOC_TRACKER_FOLLOW=all` | which processes: `all`; `torch`, those that have loaded libtorch at their end; `none`, the first program alone |
+//! | `ALLOC_TRACKER_RECORDER=PID` | the process that started the first program, which is recognised by that |
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `settings.rs` | the variables above |
+//! | `next.rs` | the functions of the C library that ours stand before |
+//! | `output.rs` | a path that no other process and no earlier program of this process has |
+//! | `begin.rs` | the start before `main`, and in forked children |
+//! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
+//! | `exec.rs` | the exec family, which replaces the program |
+//! | `exec_list.rs` | those of the family that take any number of arguments |
+//!
+//! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and
+//! `viewer recover` makes a timeline of that.
+//!
+//! What a recorded program may notice: it has two more threads (so `unshare` of a user namespace is refused, as in any program
+//! with threads), some more open files, with high numbers (one that closes all of its files may do so: the recorder opens its
+//! own again), and these variables.
+use alloc_interpose as _;
+
+mod next;
+mod settings;
+
+mod output;
+
+mod begin;
+
+mod exits;
+
+mod exec;
+
+#[cfg(target_arch = "x86_64")]
+mod exec_list;

@@ -1,0 +1,79 @@
+//! Asking the recorder's thread to end the recording, from a thread that may hold any lock: one that calls `_exit` in a
+//! signal handler, for example. The asking thread only writes one word and waits; the recorder's thread sees the word on
+//! its next look and does the work.
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::Duration;
+
+use alloc_timeline::Ending;
+
+use crate::sys;
+
+/// How the recording is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Request {
+    /// Write the timeline of a process that ends.
+    Exit = 1,
+    /// Write no timeline, and remove the log.
+    Discard = 2,
+    /// Write the timeline; the process goes on without a recording.
+    Stop = 3,
+}
+
+impl Request {
+    /// How the timeline says that it ended; `None` when there is to be none.
+    pub fn ending(self) -> Option<Ending> {
+        match self {
+            Request::Exit => Some(Ending::Exit),
+            Request::Discard => None,
+            Request::Stop => Some(Ending::Finished),
+        }
+    }
+}
+
+/// What is asked; 0 is nothing.
+static ASKED: AtomicU8 = AtomicU8::new(0);
+/// The process whose recorder's thread runs; 0 when none does. A child that shares the parent's memory (vfork), or that
+/// has a copy of it (fork), has another id.
+static RUNNING: AtomicU32 = AtomicU32::new(0);
+
+/// Notes that the recorder's thread of this process runs.
+pub fn thread_begins() {
+    ASKED.store(0, Ordering::Relaxed);
+    RUNNING.store(std::process::id(), Ordering::Release);
+}
+
+/// Notes that the recording is over, and its file written.
+pub fn thread_is_over() {
+    RUNNING.store(0, Ordering::Release);
+}
+
+/// What was asked, for the recorder's thread.
+pub fn asked() -> Option<Request> {
+    match ASKED.load(Ordering::Acquire) {
+        0 => None,
+        1 => Some(Request::Exit),
+        2 => Some(Request::Discard),
+        _ => Some(Request::Stop),
+    }
+}
+
+/// Whether this process has a recorder that runs.
+pub fn is_recorded() -> bool {
+    RUNNING.load(Ordering::Acquire) == std::process::id()
+}
+
+/// Asks for the end of the recording, and waits until it is over; at most `patience`. Does nothing in a process that is not
+/// recorded. It allocates nothing and takes no lock.
+pub fn ask(request: Request, patience: Duration) {
+    let end = sys::now_ns() + patience.as_nanos() as u64;
+    if !is_recorded() {
+        return;
+    }
+    ASKED.store(request as u8, Ordering::Release);
+    let pause = libc::timespec { tv_sec: 0, tv_nsec: 500_000 };
+    while RUNNING.load(Ordering::Acquire) != 0 && sys::now_ns() < end {
+        // SAFETY: the time is valid for the call, and nobody wants to know what was left of it.
+        unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
+    }
+}

@@ -1,0 +1,345 @@
+//! `alloc-tracker record`: programs that know nothing of the tracker, run as a user runs them. Each is run plainly beside it:
+//! what it prints and returns must not change.
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use alloc_timeline::{Ending, Timeline};
+use tests::{Ran, binary, folder, run, text};
+
+#[path = "record/guest.rs"]
+mod guest;
+#[path = "record/programs.rs"]
+mod programs;
+
+use programs::{BLOCKS, compiled, has, sleeper};
+
+/// Ends what hangs, however slow the machine is.
+const LIMIT: Duration = Duration::from_secs(300);
+
+fn record(folder: &Path) -> Command {
+    let mut command = Command::new(binary("alloc-tracker"));
+    command.arg("record").current_dir(folder).env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS");
+    command
+}
+
+/// Runs a command under `record` in `folder`, with these options.
+fn recorded(folder: &Path, options: &[&str], command: &[&str]) -> Ran {
+    run(record(folder).args(options).arg("--").args(command))
+}
+
+/// All timelines in the folder, by their paths.
+fn timelines(folder: &Path) -> Vec<(PathBuf, Timeline)> {
+    let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> = files.filter(|path| text(path).ends_with(".timeline.json")).collect();
+    files.sort();
+    let load = |path: PathBuf| (path.clone(), alloc_timeline::load(&path).unwrap_or_else(|error| panic!("{error}")));
+    files.into_iter().map(load).collect()
+}
+
+/// The logs in the folder.
+fn logs(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+    files.filter(|path| text(path).ends_with(".log")).collect()
+}
+
+/// The words of a timeline's command.
+fn command(timeline: &Timeline) -> Vec<String> {
+    let words = timeline.run["command"].as_array().expect("a command");
+    words.iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
+}
+
+/// Waits until `found` finds something.
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LIMIT;
+    while Instant::now() < end {
+        if let Some(found) = found() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("{what}: waited for it in vain");
+}
+
+/// A program that allocates, under `record`, and its own process id, once it has said that it is ready.
+fn started(folder: &Path, options: &[&str]) -> (Child, u32) {
+    let program = sleeper(folder);
+    let mut command = record(folder);
+    command.args(options).args(["--", text(&program)]).process_group(0);
+    command.stdin(Stdio::piped()).stdout(fs::File::create(folder.join("said")).expect("a file"));
+    command.stderr(fs::File::create(folder.join("told")).expect("a file"));
+    // A shell that starts this test in the background has Ctrl-C ignored, and what is ignored is inherited.
+    // SAFETY: signal takes numbers, and may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        })
+    };
+    let child = command.spawn().expect("alloc-tracker");
+    let said = || fs::read_to_string(folder.join("said")).ok()?.lines().next()?.strip_prefix("ready ")?.parse().ok();
+    let process = wait_for("the program's process id", said);
+    (child, process)
+}
+
+/// Waits for the child; the exit code, and what the recorder told.
+fn end(mut child: Child, folder: &Path) -> (Option<i32>, String) {
+    let status = wait_for("the end of alloc-tracker", || child.try_wait().expect("a child"));
+    (status.code(), fs::read_to_string(folder.join("told")).expect("what it told"))
+}
+
+fn kill(process: u32, signal: i32) {
+    // SAFETY: kill takes numbers.
+    assert_eq!(unsafe { libc::kill(process as i32, signal) }, 0, "{process}");
+}
+
+#[test]
+fn what_a_program_prints_and_returns_does_not_change() {
+    let folder = folder();
+    for command in [
+        &["ls", "/"][..],
+        &["ls", "/no/such/file"],
+        &["sh", "-c", "echo out; echo err >&2; exit 7"],
+        &["sh", "-c", "cat; kill -TERM $$"],
+        &["env", "true"],
+    ] {
+        let plain = Command::new(command[0]).args(&command[1..]).output().expect("a program");
+        let recorded = recorded(folder.path(), &["--quiet"], command);
+        assert_eq!(recorded.stdout, String::from_utf8_lossy(&plain.stdout), "{command:?}");
+        let said = String::from_utf8_lossy(&plain.stderr).into_owned();
+        assert!(recorded.stderr.starts_with(&said), "{command:?}: {}", recorded.stderr);
+        let code = plain.status.code().unwrap_or(128 + libc::SIGTERM);
+        assert_eq!(recorded.code, Some(code), "{command:?}: {}", recorded.stderr);
+    }
+}
+
+#[test]
+fn a_program_in_c_plus_plus_has_its_peak_by_stack_and_by_object() {
+    let folder = folder();
+    let Some(program) = compiled(folder.path(), "blocks.cpp", BLOCKS) else { return };
+    let ran = recorded(folder.path(), &["-o", "run.timeline.json"], &[text(&program)]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), "done\n"), "{}", ran.stderr);
+    let found = timelines(folder.path());
+    let [(path, timeline)] = &found[..] else { panic!("one timeline: {found:?}") };
+    assert!(path.ends_with("run.timeline.json"));
+    assert_eq!(timeline.ending, Ending::Exit);
+    assert_eq!(command(timeline), [text(&program)]);
+    // The program holds 48 blocks of 1 MiB at once, and little else.
+    let peak = timeline.peak.live_bytes;
+    assert!((48 << 20..56 << 20).contains(&peak), "{peak}");
+    for said in ["Who held the peak, by stack", "hold_much", "blocks", "next: viewer"] {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+    let stacks = timeline.stacks.as_ref().expect("stacks are on");
+    let own = stacks.calls.iter().find(|call| call.function.contains("hold_much")).expect("the function that holds");
+    assert_eq!(own.object.as_deref(), Some("blocks"));
+}
+
+#[test]
+fn every_process_has_a_timeline_of_its_own() {
+    let folder = folder();
+    let ran = recorded(
+        folder.path(),
+        &["-o", "run-%p.timeline.json"],
+        &["sh", "-c", "ls / >/dev/null; sort /dev/null; true"],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut programs: Vec<String> =
+        timelines(folder.path()).iter().map(|(_, timeline)| command(timeline)[0].clone()).collect();
+    programs.sort();
+    assert_eq!(programs, ["ls", "sh", "sort"], "{}", ran.stderr);
+    assert_eq!(logs(folder.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_program_that_becomes_another_keeps_both_timelines() {
+    let folder = folder();
+    let ran = recorded(folder.path(), &["-o", "run.timeline.json"], &["sh", "-c", "exec sort /dev/null"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let found = timelines(folder.path());
+    let programs: Vec<(&str, String)> = found
+        .iter()
+        .map(|(path, timeline)| {
+            (path.file_name().and_then(|name| name.to_str()).expect("a name"), command(timeline)[0].clone())
+        })
+        .collect();
+    let expected = [("run-2.timeline.json", "sort".to_owned()), ("run.timeline.json", "sh".to_owned())];
+    assert_eq!(programs, expected, "{}", ran.stderr);
+}
+
+#[test]
+fn with_follow_none_the_first_program_alone_is_recorded() {
+    let folder = folder();
+    let script = "ls / >/dev/null; env | grep -c -e ALLOC_TRACKER_RECORD -e liballoc_preload; true";
+    let ran = recorded(folder.path(), &["--follow", "none"], &["sh", "-c", script]);
+    assert_eq!((ran.code, ran.stdout.trim()), (Some(0), "0"), "{}", ran.stderr);
+    let programs: Vec<String> =
+        timelines(folder.path()).iter().map(|(_, timeline)| command(timeline)[0].clone()).collect();
+    assert_eq!(programs, ["sh"]);
+}
+
+#[test]
+fn with_follow_torch_programs_without_libtorch_leave_nothing() {
+    let folder = folder();
+    let ran = recorded(folder.path(), &["--follow", "torch"], &["sh", "-c", "ls / >/dev/null; true"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(timelines(folder.path()).is_empty() && logs(folder.path()).is_empty(), "{}", ran.stderr);
+}
+
+#[test]
+fn forked_workers_that_leave_by_exit_have_timelines() {
+    if !has("python3") {
+        return;
+    }
+    let folder = folder();
+    let script = "import os\nif os.fork() == 0:\n    kept = [b'x' * 4096 for _ in range(2000)]\n    os._exit(5)\n\
+                  print(os.waitstatus_to_exitcode(os.wait()[1]))";
+    let ran = recorded(folder.path(), &["-o", "run-%p.timeline.json"], &["python3", "-c", script]);
+    assert_eq!((ran.code, ran.stdout.trim()), (Some(0), "5"), "{}", ran.stderr);
+    let found = timelines(folder.path());
+    // A version manager may put shells in front of Python, which are recorded as well.
+    let is_python = |timeline: &Timeline| command(timeline)[0].contains("python");
+    let pythons: Vec<&Timeline> = found.iter().map(|(_, timeline)| timeline).filter(|found| is_python(found)).collect();
+    let [a, b] = pythons[..] else { panic!("two of Python: {}", ran.stderr) };
+    assert_eq!((a.ending, b.ending), (Ending::Exit, Ending::Exit));
+}
+
+#[test]
+fn node_runs_as_without() {
+    if !has("node") {
+        return;
+    }
+    let folder = folder();
+    let script =
+        "const kept = []; for (let i = 0; i < 64; i++) kept.push(Buffer.alloc(1 << 20, 1)); console.log(kept.length)";
+    let ran = recorded(folder.path(), &["-o", "run.timeline.json"], &["node", "-e", script]);
+    assert_eq!((ran.code, ran.stdout.trim()), (Some(0), "64"), "{}", ran.stderr);
+    let (_, timeline) = timelines(folder.path()).into_iter().next().expect("a timeline");
+    // Buffers of that size come from malloc, not from V8's heap.
+    assert!(timeline.peak.live_bytes >= 64 << 20, "{}", timeline.peak.live_bytes);
+}
+
+#[test]
+fn a_killed_program_leaves_its_log_and_the_command_that_recovers_it() {
+    let folder = folder();
+    if !has("cc") {
+        return;
+    }
+    let (child, process) = started(folder.path(), &["-o", "run.timeline.json"]);
+    kill(process, libc::SIGKILL);
+    let (code, told) = end(child, folder.path());
+    assert_eq!(code, Some(137), "{told}");
+    let log = folder.path().join("run.timeline.json.log");
+    assert!(told.contains(&format!("viewer recover {}", log.display())), "{told}");
+    let recovered = tests::viewer(&["recover", text(&log)]);
+    assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);
+}
+
+#[test]
+fn signals_reach_the_program() {
+    if !has("cc") {
+        return;
+    }
+    for (signal, code) in [(libc::SIGUSR1, 0), (libc::SIGTERM, 128 + libc::SIGTERM), (libc::SIGINT, 128 + libc::SIGINT)]
+    {
+        let folder = folder();
+        let (child, _) = started(folder.path(), &["-o", "run.timeline.json"]);
+        kill(child.id(), signal);
+        let (ended, told) = end(child, folder.path());
+        assert_eq!(ended, Some(code), "signal {signal}: {told}");
+    }
+}
+
+#[test]
+fn a_running_program_is_asked_for_dumps_marks_and_its_end() {
+    if !has("cc") {
+        return;
+    }
+    let folder = folder();
+    let (child, process) = started(folder.path(), &["-o", "run.timeline.json"]);
+    let ask = |words: &[&str]| {
+        let ran = run(Command::new(binary("alloc-tracker")).args(words));
+        assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.stderr);
+        ran.stdout
+    };
+    let pid = process.to_string();
+    let marked = ask(&["mark", &pid, "half way"]);
+    assert!(marked.starts_with("marked 'half way' at "), "{marked}");
+    let dumped = ask(&["dump", &pid]);
+    let dump = folder.path().join("run.dump-1.timeline.json");
+    assert!(dumped.contains(text(&dump)), "{dumped}");
+    let copy = alloc_timeline::load(&dump).expect("a dump");
+    assert_eq!((copy.ending, copy.marks[0].name.as_str()), (Ending::Dumped, "half way"));
+    // The program holds 8 MiB.
+    assert!(copy.marks[0].live_bytes >= 8 << 20, "{}", copy.marks[0].live_bytes);
+    let stopped = ask(&["stop", &pid]);
+    assert!(stopped.contains("the process goes on"), "{stopped}");
+    let whole = alloc_timeline::load(folder.path().join("run.timeline.json")).expect("a timeline");
+    assert_eq!(whole.ending, Ending::Finished);
+    assert!(Path::new(&format!("/proc/{process}")).exists(), "the program goes on");
+    let gone = run(Command::new(binary("alloc-tracker")).args(["dump", &std::process::id().to_string()]));
+    assert!(gone.code == Some(125) && gone.stderr.contains("not started by"), "{gone:?}");
+    kill(process, libc::SIGUSR1);
+    assert_eq!(end(child, folder.path()).0, Some(0));
+}
+
+/// What is refused, with the exit code and a part of the reason. Nothing may be left behind.
+#[test]
+fn what_cannot_be_recorded_is_refused_before_it_starts() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let refused = |command: &Path, code: i32, reason: &str| {
+        let ran = recorded(folder.path(), &[], &[text(command)]);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        assert!(ran.stderr.contains(reason) && ran.stdout.is_empty(), "{reason}: {}", ran.stderr);
+    };
+    refused(Path::new("no-such-program"), 127, "no such program in PATH");
+    refused(Path::new("./no-such-program"), 127, "check the path");
+    fs::write(path("plain"), "text").expect("a file");
+    refused(&path("plain"), 126, "chmod +x");
+    let executable = |name: &str, bytes: &[u8]| {
+        fs::write(path(name), bytes).expect("a file");
+        fs::set_permissions(path(name), fs::Permissions::from_mode(0o755)).expect("the file is ours");
+        path(name)
+    };
+    refused(&executable("neither", b"text"), 126, "neither an ELF file nor a script");
+    refused(&executable("script", b"#!/no/such/interpreter\n"), 127, "names as its interpreter");
+    let own = fs::read("/proc/self/exe").expect("this test");
+    let mut other = own.clone();
+    other[18..20].copy_from_slice(&243u16.to_le_bytes());
+    refused(&executable("riscv", &other), 125, "another machine (riscv, 64 bits)");
+    let loader = own.windows(6).position(|bytes| bytes == b"/lib64" || bytes == b"/lib/l").expect("the loader's path");
+    let mut without_loader = own.clone();
+    without_loader[loader + 1..loader + 4].copy_from_slice(b"gon");
+    refused(&executable("no-loader", &without_loader), 125, "is not there");
+    if let Some(program) =
+        programs::compiled_with(folder.path(), "static.c", "int main(void) { return 0; }\n", &["-static"])
+    {
+        refused(&program, 125, "linked statically");
+    }
+    // SAFETY: geteuid takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        let setuid = executable("setuid", &own);
+        std::os::unix::fs::chown(&setuid, Some(65534), None).expect("root may");
+        fs::set_permissions(&setuid, fs::Permissions::from_mode(0o4755)).expect("root may");
+        refused(&setuid, 125, "setuid");
+    } else {
+        println!("SKIPPED: a setuid program of another user can only be made by root");
+    }
+    assert!(timelines(folder.path()).is_empty() && logs(folder.path()).is_empty());
+}
+
+#[test]
+fn a_program_with_a_malloc_of_its_own_is_said_to_have_one() {
+    let folder = folder();
+    let with = ["-fno-builtin", "-rdynamic"];
+    let Some(program) = programs::compiled_with(folder.path(), "own.c", programs::OWN_MALLOC, &with) else { return };
+    let ran = recorded(folder.path(), &["-o", "run.timeline.json", "--stacks", "off"], &[text(&program)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("brings a malloc of its own"), "{}", ran.stderr);
+    let (_, timeline) = timelines(folder.path()).into_iter().next().expect("a timeline");
+    assert!(timeline.interposition.iter().any(|resolution| !resolution.tracked), "{:?}", timeline.interposition);
+}
