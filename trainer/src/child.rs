@@ -1,5 +1,6 @@
 //! One run of a network in a process of its own: a heap, a resident set and a peak cannot be reset.
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -150,6 +151,36 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
     let output = child.wait_with_output();
     interrupt::set_child(0);
     output.context("a run was lost")
+}
+
+/// The same, but each line of stderr is also given to `line` as it comes.
+pub(crate) fn output_with(command: &mut Command, mut line: impl FnMut(&str)) -> Result<Output> {
+    ends_with_this_program(command);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("{}: cannot be started", command.get_program().display()))?;
+    interrupt::set_child(child.id() as i32);
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    // Both have to be read at once: a child whose one pipe is full writes nothing to the other.
+    let reader = std::thread::spawn(move || {
+        let mut content = Vec::new();
+        stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut content)).map(|_| content)
+    });
+    let mut said = Vec::new();
+    for text in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n')) {
+        let text = text.context("what a run says cannot be read")?;
+        line(&String::from_utf8_lossy(&text));
+        said.extend(text);
+        said.push(b'\n');
+    }
+    let stdout = reader.join().ok().and_then(|read| read.ok()).context("what a run prints cannot be read")?;
+    let status = child.wait();
+    interrupt::set_child(0);
+    Ok(Output { status: status.context("a run was lost")?, stdout, stderr: said })
 }
 
 #[cfg(test)]

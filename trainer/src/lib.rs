@@ -6,6 +6,7 @@
 //! exit_code, console     how the program ends, lines for the user
 //! device                 the device that a network runs on
 //! figures                bytes, times and tables as text
+//! machine, written       the machine that numbers are of; files that are whole or not there
 //! chart                  lines, columns and box plots as SVG
 //! interrupt              Ctrl-C and SIGTERM
 //! optimizer              what updates the parameters, and how much it keeps
@@ -30,6 +31,7 @@
 //! rounds                 many runs: their order, and the time that is left
 //! sweep                  every combination of many settings, in rounds -> tables, statistics, a page of plots
 //! conv_bench             one convolution, kernel by kernel -> time and memory
+//! reproduce              rows of the study -> commands of this program, a process each -> results -> pages
 //! program                the command line -> check -> run, compare, limited, fit, sweep or plan -> exit code
 //! ```
 //!
@@ -40,6 +42,9 @@ mod console;
 mod device;
 mod exit_code;
 mod figures;
+mod written;
+
+mod machine;
 
 mod chart;
 
@@ -80,6 +85,8 @@ mod rounds;
 
 mod conv_bench;
 mod sweep;
+
+mod reproduce;
 
 mod program;
 

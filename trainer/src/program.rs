@@ -15,7 +15,7 @@ use crate::model::rules::rules;
 use crate::model::variation::{Varied, variation};
 use crate::precision::Precision;
 use crate::settings::Mode;
-use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, run, sweep, tables};
+use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, reproduce, run, sweep, tables};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -56,13 +56,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::Tables(args) => tables::tables(&args),
         Task::Sweep(args) => sweep::sweep(&args),
         Task::ConvBench(args) => conv_bench::conv_bench(&args),
+        Task::Reproduce(args) => reproduce::reproduce(&args),
         Task::ConvRun(args) => conv_bench::conv_run(&args),
     }
 }
 
 /// Prints what the shapes say of a training step.
 fn plan(args: &PlanArgs) -> Result<ExitCode> {
-    let &PlanArgs { model, batch, ref input, optimizer, precision, ref measured, ref checkpoint, .. } = args;
+    let &PlanArgs { model, batch, ref input, optimizer, precision, ref measured, ref checkpoint, threads, .. } = args;
     let &PlanArgs { rules: by_rule, train_only, seed, step, json, .. } = args;
     ensure!(
         precision == Precision::Fp32,
@@ -83,6 +84,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode> {
     let text = match (measured, checkpoint) {
         (None, Some(asked)) => {
             model_flags::is_chain(model, asked)?;
+            tch::set_num_threads(check::threads(threads)? as i32);
             let case = Case { model, batch, size, classes, device: DeviceName::Cpu, optimizer, in_place: true };
             alternatives(asked, &case, json)?
         }

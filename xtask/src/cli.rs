@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, suite};
+use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, reproduce, suite};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ enum Command {
     Libtorch(libtorch::LibtorchArgs),
     /// From a fresh machine to the first report: four runs on real images, drawn and compared, in `target/demo/`
     Demo(demo::DemoArgs),
+    /// Measure what the seed documents measured, and write a page for each experiment in `docs/reproduction/`
+    Reproduce(reproduce::ReproduceArgs),
     /// Build everything, run every test, end in one line that says how many passed
     Test(suite::TestArgs),
     /// Hold a small real run of each model, and the instructions of a malloc+free pair, against committed baselines
@@ -43,6 +45,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
     match cli.command {
         Command::Libtorch(args) => libtorch::run(&workspace, args).map(|()| Outcome::Fine),
         Command::Demo(args) => demo::run(&workspace, args).map(|()| Outcome::Fine),
+        Command::Reproduce(args) => reproduce::run(&workspace, &args).map(|()| Outcome::Fine),
         Command::Test(args) => suite::run(&workspace, args),
         Command::Gate(args) => gate::run(&workspace, args),
         Command::Bench(args) => bench::run(&workspace, &args).map(|()| Outcome::Fine),
@@ -55,9 +58,17 @@ pub fn run(cli: Cli) -> Result<Outcome> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
+
+    #[test]
+    fn what_stands_behind_reproduce_is_the_trainers() {
+        for words in [&["18", "--quick"][..], &["--quick", "18"], &["all", "--full", "--again"]] {
+            let typed = Cli::try_parse_from([&["xtask", "reproduce"], words].concat());
+            let Ok(Cli { command: Command::Reproduce(_) }) = typed else { panic!("{words:?}: {typed:?}") };
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

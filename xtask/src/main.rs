@@ -10,7 +10,7 @@
 //! libtorch, debian                     what is fetched: libtorch, packages of Debian
 //! foreign, data, oracle                what the tests and the trainer get from packages
 //! callgrind, trainer_compare           runs of the programs that were built
-//! demo, gate, suite, bench, cgroup_v2  the commands that build and run
+//! demo, gate, suite, bench, cgroup_v2, reproduce  the commands that build and run
 //! cli                                  what can be typed
 //! ```
 //!
@@ -43,6 +43,7 @@ mod bench;
 mod cgroup_v2;
 mod demo;
 mod gate;
+mod reproduce;
 mod suite;
 
 mod cli;

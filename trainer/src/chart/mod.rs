@@ -5,6 +5,7 @@
 //! lines     quantities over the steps of an axis, such as batches
 //! columns   parts that add up, over the steps of an axis
 //! rows      parts that add up, one row for each name
+//! points    quantities over a quantity
 //! boxes     a box plot for each name: least, quartiles, most
 //! steps     the frame that lines and columns have in common
 //! ```
@@ -15,10 +16,12 @@ mod steps;
 mod boxes;
 mod columns;
 mod lines;
+mod points;
 mod rows;
 
 pub(crate) use self::boxes::{BoxRow, boxes};
 pub(crate) use self::columns::columns;
 pub(crate) use self::lines::{Dot, Line, Scale, lines};
 pub(crate) use self::look::{COLOURS, Colour, Part, Titles, of_category};
+pub(crate) use self::points::{Series, points};
 pub(crate) use self::rows::rows;

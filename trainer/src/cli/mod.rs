@@ -8,6 +8,7 @@ mod models;
 
 mod conv;
 mod limits;
+mod reproduce;
 mod runs;
 mod sweeps;
 mod tables;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand};
 pub use self::conv::{ConvBenchArgs, ConvRunArgs};
 pub use self::limits::{FitArgs, RunLimitedArgs};
 pub use self::models::Models;
+pub use self::reproduce::ReproduceArgs;
 pub use self::runs::{CompareArgs, ModelsArgs, PlanArgs, RunArgs, TrainArgs};
 pub use self::sweeps::{Axes, Common, Count, Size, SweepArgs};
 pub use self::tables::{FitTableArgs, TablesArgs};
@@ -60,6 +62,9 @@ pub enum Task {
     Sweep(SweepArgs),
     /// Measure one convolution: time and memory against the kernel's size, in inference and in training.
     ConvBench(ConvBenchArgs),
+    /// Measure what the seed documents measured, and write a page for each of their experiments. Continues what was
+    /// interrupted.
+    Reproduce(ReproduceArgs),
     /// One run of `conv-bench`.
     #[command(hide = true)]
     ConvRun(ConvRunArgs),

@@ -144,6 +144,9 @@ pub struct PlanArgs {
     /// other plans would take.
     #[arg(long, value_name = "PLAN", conflicts_with = "measured")]
     pub checkpoint: Option<Asked>,
+    /// Threads that libtorch computes with for --checkpoint [default: the processors this process may use].
+    #[arg(long, value_name = "N", requires = "checkpoint")]
+    pub threads: Option<u64>,
     /// Say what each layer keeps for its backward pass, by which rule, and where libtorch has it written.
     #[arg(long, conflicts_with_all = ["measured", "checkpoint"])]
     pub rules: bool,

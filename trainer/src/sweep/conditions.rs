@@ -2,24 +2,22 @@
 use std::path::Path;
 use std::process::Command;
 
-use procfs::{CpuInfo, Current, Meminfo};
-
 use super::folder::Settings;
 use super::planned::Planned;
 use super::record::Conditions;
+use crate::machine::Machine;
 
 /// The conditions of runs that begin now, but for those that each model has of its own. `programs` is the folder that the program lies in.
 pub(super) fn conditions(settings: &Settings, programs: &Path) -> Conditions {
-    let cpu = CpuInfo::current().ok();
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
+    let Machine { cpu, cpus, memory_bytes, kernel } = Machine::of_this();
     Conditions {
         steps: settings.steps,
         seed: settings.seed,
         commit: commit(programs),
-        cpu: cpu.and_then(|cpu| Some(cpu.model_name(0)?.to_owned())),
-        cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
-        memory_bytes: Meminfo::current().ok().map(|memory| memory.mem_total),
-        kernel: kernel.map(|release| release.trim().to_owned()),
+        cpu,
+        cpus,
+        memory_bytes,
+        kernel,
         ..Conditions::default()
     }
 }

@@ -7,7 +7,6 @@
 //!     results.csv ...         made of the above at the end, again each time
 //! ```
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::point::Point;
 use super::record::Record;
+use crate::written::write_whole;
 
 /// What all runs of a folder have in common: without it their numbers could not stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,16 +122,7 @@ impl Folder {
     /// Writes a file beside `name`, puts it on the disk, and renames it when it is complete.
     pub(super) fn write(&self, name: &str, content: &[u8]) -> Result<()> {
         let path = self.path.join(name);
-        let parent = path.parent().unwrap_or(&self.path);
-        let written = || -> std::io::Result<()> {
-            let make = |path: &Path| File::create_new(path);
-            let mut partial = tempfile::Builder::new().prefix(".").suffix(".partial").make_in(parent, make)?;
-            partial.as_file_mut().write_all(content)?;
-            partial.as_file().sync_all()?;
-            partial.persist(&path)?;
-            Ok(())
-        };
-        written().with_context(|| {
+        write_whole(&path, content).with_context(|| {
             format!(
                 "{}: cannot be written; the runs that ended before are kept: make room, and the same command continues",
                 path.display()

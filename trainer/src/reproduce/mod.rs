@@ -1,0 +1,266 @@
+//! `trainer reproduce`: measures what the seed documents measured, and writes a page for each of their 21 rows.
+//!
+//! ```text
+//! rows: what was published, commands -> runs, a process each -> results/*.json -> pages, pictures, index
+//!                                       a row that was interrupted goes on with the measurements that it lacks
+//! ```
+mod results;
+
+mod spec;
+
+mod markdown;
+mod rows;
+
+mod page;
+
+mod index;
+
+mod folder;
+
+mod runner;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use self::folder::Folder;
+use self::page::Shown;
+use self::results::{Conditions, Depth, Outcome, Results};
+use self::spec::{Measurement, Row};
+use crate::cli::ReproduceArgs;
+use crate::machine::Machine;
+use crate::rounds::{Pace, Progress};
+use crate::{console, exit_code, interrupt};
+
+/// The seed of all commands, which is what is usual for them.
+const SEED: u64 = 1;
+
+/// Measures the rows that `args` asks for, and writes all pages. The exit code is 2 when a measurement failed, 130 when the
+/// user ended it.
+pub fn reproduce(args: &ReproduceArgs) -> Result<ExitCode> {
+    let folder = Folder::open(&args.out)?;
+    if args.pages {
+        write(&folder, &args.out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = asked(&args.rows)?;
+    let depth = if args.full { Depth::Full } else { Depth::Quick };
+    let conditions = Conditions { depth, commit: commit(), machine: Machine::of_this(), seed: SEED };
+    interrupt::listen()?;
+    let finished = measure(&folder, &rows, &conditions, args.again)?;
+    let shown = write(&folder, &args.out)?;
+    for row in &rows {
+        console::print_result(&line(row, depth, shown.get(&(row.number, depth)), &args.out))?;
+    }
+    if !finished {
+        console::print_error_line("interrupted: what was measured is kept; the same command does the rest");
+        return Ok(ExitCode::from(exit_code::INTERRUPTED));
+    }
+    let failed = rows.iter().any(|row| shown.get(&(row.number, depth)).is_some_and(|shown| shown.verdict.is_none()));
+    Ok(if failed { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// The rows that were typed; none is all. Of all, those that are not built yet are told and left out.
+fn asked(typed: &[String]) -> Result<Vec<&'static Row>> {
+    let mut numbers = Vec::new();
+    for word in typed.iter().filter(|word| *word != "all") {
+        let number: Option<u8> = word.parse().ok();
+        let row = number.and_then(|number| rows::ROWS.iter().find(|row| row.number == number));
+        let row = row.with_context(|| format!("there is no row `{word}`; give numbers from 1 to 21, or all"))?;
+        if let Err(lacks) = row.work {
+            bail!("row {}, {}, is not built yet: {lacks}", row.number, row.title);
+        }
+        numbers.push(row.number);
+    }
+    let all = numbers.is_empty();
+    let without: Vec<String> =
+        rows::ROWS.iter().filter(|row| row.work.is_err()).map(|row| row.number.to_string()).collect();
+    if all && !without.is_empty() {
+        console::print_error_line(&format!("not built yet, and left out: row {}", without.join(", ")));
+    }
+    Ok(rows::ROWS.iter().filter(|row| row.work.is_ok() && (all || numbers.contains(&row.number))).collect())
+}
+
+/// Runs what the rows lack, and stores it. Returns whether all is there; the user may have ended it.
+fn measure(folder: &Folder, rows: &[&Row], conditions: &Conditions, again: bool) -> Result<bool> {
+    let measurements = |row: &Row| row.work.map_or_else(|_| Vec::new(), |work| (work.measurements)(conditions.depth));
+    let mut todo: Vec<(&Row, Measurement)> = Vec::new();
+    let mut pace = Pace::default();
+    let mut known = 0;
+    for &row in rows {
+        let all = measurements(row);
+        known += all.len();
+        let done = folder.done(row.number, conditions.depth)?;
+        if done.is_some_and(|done| !again && done.conditions == *conditions && is_of(&done, &all)) {
+            console::print_error_line(&format!(
+                "row {}: measured before by this commit on this machine; --again measures it anew",
+                row.number
+            ));
+            continue;
+        }
+        let begun = folder.begun(row.number, conditions)?;
+        todo.extend(all.into_iter().filter(|one| !has(&begun, one)).map(|one| (row, one)));
+    }
+    let mut progress = Progress::new(known, known - todo.len());
+    for (place, (row, measurement)) in todo.iter().enumerate() {
+        let work = folder.work(row.number, conditions.depth, &measurement.name);
+        let Some(measured) = runner::run(measurement, &work)? else { return Ok(false) };
+        pace.add(place, Duration::from_nanos(measured.wall_ns));
+        let how = match &measured.outcome {
+            Outcome::Done(_) => format!("{:.1} s", measured.wall_ns as f64 / 1e9),
+            Outcome::Failed(reason) => format!("failed: {reason}"),
+        };
+        let mut begun = folder.begun(row.number, conditions)?;
+        begun.measured.push(measured);
+        folder.store_begun(&begun)?;
+        progress.ended(&format!("row {}, {}: {how}", row.number, measurement.name), pace.left(place + 1..todo.len()));
+        complete(folder, row, &measurements(row), conditions)?;
+    }
+    // Rows of which everything was measured before an interruption, but for this.
+    for &row in rows {
+        if folder.has_begun(row.number, conditions.depth) {
+            complete(folder, row, &measurements(row), conditions)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Makes a row's results those of the pages, if all of its measurements are there.
+fn complete(folder: &Folder, row: &Row, all: &[Measurement], conditions: &Conditions) -> Result<()> {
+    let mut begun = folder.begun(row.number, conditions)?;
+    if all.iter().all(|one| has(&begun, one)) {
+        begun.measured.sort_by_key(|measured| all.iter().position(|one| one.name == measured.name));
+        folder.store_done(&begun)?;
+    }
+    Ok(())
+}
+
+/// Whether `results` have this measurement, by the same commands.
+fn has(results: &Results, measurement: &Measurement) -> bool {
+    results
+        .measured
+        .iter()
+        .any(|measured| measured.name == measurement.name && measured.commands == measurement.commands)
+}
+
+/// Whether `results` are those of these measurements, and all of them ended well.
+fn is_of(results: &Results, measurements: &[Measurement]) -> bool {
+    results.failed().is_empty()
+        && results.measured.len() == measurements.len()
+        && measurements.iter().all(|one| has(results, one))
+}
+
+/// The rows that have a page, by number and depth.
+type Known = BTreeMap<(u8, Depth), Shown>;
+
+/// Writes all pages of `path`. Returns the rows that have one.
+fn write(folder: &Folder, path: &Path) -> Result<Known> {
+    let results = folder::all(path)?;
+    let (shown, pages) = pages(&results)?;
+    folder.write_pages(&pages)?;
+    Ok(shown)
+}
+
+/// All pages and pictures by name: a function of the results.
+fn pages(results: &BTreeMap<(u8, Depth), Results>) -> Result<(Known, BTreeMap<String, String>)> {
+    let mut shown = BTreeMap::new();
+    for row in &rows::ROWS {
+        for depth in Depth::ALL {
+            if let Some(results) = results.get(&(row.number, depth)) {
+                shown.insert((row.number, depth), page::show(row, results)?);
+            }
+        }
+    }
+    let of = |number: u8| {
+        let pages = Depth::ALL.into_iter().filter_map(|depth| Some((depth, shown.get(&(number, depth))?)));
+        pages.collect::<Vec<_>>()
+    };
+    let entries: Vec<index::Entry<'_>> = rows::ROWS.iter().map(|row| (row, of(row.number))).collect();
+    let mut pages: BTreeMap<String, String> = [("index.md".to_owned(), index::index(&entries))].into();
+    for shown in shown.values() {
+        pages.extend(shown.files.iter().cloned());
+    }
+    Ok((shown, pages))
+}
+
+/// What the terminal says of a row.
+fn line(row: &Row, depth: Depth, shown: Option<&Shown>, out: &Path) -> String {
+    let Some(Shown { verdict, number, .. }) = shown else {
+        return format!("{:2}  {}: not measured", row.number, row.title);
+    };
+    let page = out.join(page::file_name(row, depth));
+    let verdict = verdict.as_ref().map_or("no verdict".to_owned(), |verdict| {
+        format!("{} {}", verdict.word(), verdict.because()).trim_end().to_owned()
+    });
+    format!("{:2}  {}: {number}\n    {verdict}\n    {}", row.number, row.title, page.display())
+}
+
+/// The last commit of this checkout that changed anything but documentation: what documentation says changes no number.
+fn commit() -> Option<String> {
+    const WITHOUT_DOCS: [&str; 3] = ["--", ":(top)", ":(top,exclude)docs"];
+    let own = std::env::current_exe().ok()?;
+    let git = |arguments: &[&str]| {
+        let command =
+            Command::new("git").args(arguments).args(WITHOUT_DOCS).current_dir(own.parent()?).output().ok()?;
+        command.status.success().then(|| String::from_utf8_lossy(&command.stdout).trim().to_owned())
+    };
+    let name = git(&["log", "-1", "--format=%h", "--abbrev=12"]).filter(|name| !name.is_empty())?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changed.is_empty() { name } else { name + "-dirty" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every number of the committed pages comes from the committed results.
+    #[test]
+    fn the_committed_pages_are_those_of_the_committed_results() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reproduction");
+        let results = folder::all(&folder).expect("the committed results can be read");
+        assert!(!results.is_empty(), "there are no committed results");
+        let (_, pages) = pages(&results).expect("pages");
+        let names: std::collections::BTreeSet<String> = pages.keys().cloned().collect();
+        assert_eq!(folder::made(&folder).expect("read"), names, "`trainer reproduce --pages` makes the pages anew");
+        for (name, page) in &pages {
+            let committed = std::fs::read_to_string(folder.join(name)).expect("read");
+            assert!(
+                committed == *page,
+                "{name} is not what its results say; `trainer reproduce --pages` makes it anew"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_are_numbers_or_all() {
+        let asked = |words: &[&str]| asked(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        let numbers = |words: &[&str]| asked(words).expect("rows").iter().map(|row| row.number).collect::<Vec<_>>();
+        assert_eq!(numbers(&["18", "9"]), [9, 18]);
+        assert_eq!(numbers(&["all"]), numbers(&[]));
+        for (typed, said) in
+            [("22", "there is no row `22`"), ("4", "row 4, One convolution: kernels of 1 to 11, is not built yet")]
+        {
+            let problem = asked(&[typed]).err().expect("refused").to_string();
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+
+    /// The rows are those of the study, with names that can be told apart.
+    #[test]
+    fn measurements_of_a_row_have_names_of_their_own() {
+        assert!(rows::ROWS.iter().map(|row| row.number).eq(1..=21));
+        for row in &rows::ROWS {
+            let Ok(work) = row.work else { continue };
+            for depth in [Depth::Quick, Depth::Full] {
+                let mut names: Vec<String> = (work.measurements)(depth).into_iter().map(|one| one.name).collect();
+                let count = names.len();
+                names.sort();
+                names.dedup();
+                assert!(count > 0 && names.len() == count, "row {}: {names:?}", row.number);
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Runs the commands of a measurement, one process each, and reads what they leave.
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Map, Value};
+
+use super::results::{Measured, Outcome};
+use super::spec::{FOLDER, Measurement};
+use crate::{child, console, exit_code, interrupt};
+
+/// Lines of a failed command that are kept.
+const KEPT_LINES: usize = 3;
+
+/// How one command ended.
+enum Ended {
+    Printed(String),
+    Refused(String),
+    Interrupted,
+}
+
+/// Runs `measurement` with `folder` as its folder; `None` when the user ended it. What a command says on stderr is shown.
+///
+/// # Errors
+/// When a program is not there, or what a command wrote cannot be read.
+pub(super) fn run(measurement: &Measurement, folder: &Path) -> Result<Option<Measured>> {
+    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+    let began = Instant::now();
+    let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut parts = Map::new();
+    let mut refused = None;
+    for typed in &measurement.commands {
+        match run_one(typed, folder)? {
+            Ended::Printed(stdout) => {
+                add(&mut parts, &stdout, measurement.keep).with_context(|| format!("`{typed}` printed no JSON"))?;
+            }
+            Ended::Refused(reason) => {
+                refused = Some(reason);
+                break;
+            }
+            Ended::Interrupted => return Ok(None),
+        }
+    }
+    let outcome = refused.map_or_else(|| Outcome::Done(Value::Object(parts)), Outcome::Failed);
+    Ok(Some(Measured {
+        name: measurement.name.clone(),
+        commands: measurement.commands.clone(),
+        outcome,
+        started_unix_s,
+        wall_ns: began.elapsed().as_nanos() as u64,
+    }))
+}
+
+fn run_one(typed: &str, folder: &Path) -> Result<Ended> {
+    if interrupt::requested() {
+        return Ok(Ended::Interrupted);
+    }
+    console::print_error_line(&format!("$ {typed}"));
+    let place = folder.display().to_string();
+    let output = child::output_with(&mut command(typed, folder)?, |line| {
+        console::print_error_line(&format!("    {line}"));
+    })?;
+    Ok(match output.status.code() {
+        // The results say nothing of where the folder lies on this machine.
+        Some(0) => Ended::Printed(String::from_utf8_lossy(&output.stdout).replace(&place, FOLDER)),
+        Some(code) if code == i32::from(exit_code::INTERRUPTED) => Ended::Interrupted,
+        _ if interrupt::requested() => Ended::Interrupted,
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr).replace(&place, FOLDER);
+            let lines: Vec<&str> = said.lines().collect();
+            let last = lines[lines.len().saturating_sub(KEPT_LINES)..].join("; ");
+            Ended::Refused(format!("{}: {last}", output.status))
+        }
+    })
+}
+
+/// The command that was typed.
+fn command(typed: &str, folder: &Path) -> Result<Command> {
+    let mut words = typed.split_whitespace().peekable();
+    let mut settings = Vec::new();
+    while let Some(setting) = words.next_if(|word| word.contains('=')) {
+        settings.extend(setting.split_once('='));
+    }
+    let name = words.next().context("a command names a program")?;
+    let own = std::env::current_exe().context("cannot find this program's own file to start it again")?;
+    let mut command = Command::new(program(&own, name)?);
+    command.env("PATH", path(&own)?).envs(settings);
+    command.args(words.map(|word| word.replace(FOLDER, &folder.display().to_string())));
+    Ok(command)
+}
+
+/// The path with this program's folder in front, for commands that are given to a command.
+fn path(own: &Path) -> Result<OsString> {
+    let folders = own.parent().map(Path::to_owned);
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&others)))
+        .context("PATH cannot be put together")
+}
+
+/// This program, or one that lies beside it.
+fn program(own: &Path, name: &str) -> Result<PathBuf> {
+    if name == "trainer" {
+        return Ok(own.to_owned());
+    }
+    let path = own.with_file_name(name);
+    ensure!(path.exists(), "{}: is not there; build it with `cargo build --release -p {name}`", path.display());
+    Ok(path)
+}
+
+/// Adds the parts named `keep` of what a command printed, or all of it.
+fn add(parts: &mut Map<String, Value>, stdout: &str, keep: &[&str]) -> Result<()> {
+    if !stdout.trim_start().starts_with(['{', '[']) {
+        return Ok(());
+    }
+    match serde_json::from_str(stdout)? {
+        Value::Object(all) => parts.extend(all.into_iter().filter(|(name, _)| kept(keep, name))),
+        // The viewer answers of several timelines with a list.
+        other => drop(parts.insert("all".to_owned(), other)),
+    }
+    Ok(())
+}
+
+fn kept(keep: &[&str], name: &str) -> bool {
+    keep.is_empty() || keep.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_program_and_folder_are_told_apart() {
+        let command = command("A=1 B=x trainer plan --out {folder}/a.json", Path::new("some/where")).expect("fine");
+        let arguments: Vec<_> = command.get_args().collect();
+        assert_eq!(arguments, ["plan", "--out", "some/where/a.json"]);
+        assert_eq!(command.get_envs().count(), 2 + 1, "the path is set too");
+    }
+
+    #[test]
+    fn parts_of_several_answers_are_put_together() {
+        let mut parts = Map::new();
+        add(&mut parts, "wrote a file", &[]).expect("no JSON is no error");
+        add(&mut parts, r#"{"peak": 1, "run": {"path": "x"}}"#, &["peak", "steps"]).expect("fine");
+        add(&mut parts, r#"{"steps": [2]}"#, &["peak", "steps"]).expect("fine");
+        assert_eq!(Value::Object(parts), json!({ "peak": 1, "steps": [2] }));
+    }
+}
