@@ -26,6 +26,8 @@ pub enum Command {
     Mark(MarkArgs),
     /// Finish the recording of a process, which goes on
     Stop(ProcessArgs),
+    /// Print alloc_tracker.h, with which programs in C and C++ name their layers and phases
+    Header,
 }
 
 /// The arguments of `record`.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! args -> program (may it be recorded?) -> library (what is preloaded) -> launch (environment, signals, the wait) -> ended
-//!      \-> ask (dump, mark, stop)
+//!      |-> ask (dump, mark, stop)
+//!      \-> header (for programs in C and C++)
 //! ```
 mod args;
 mod failure;
@@ -16,6 +17,7 @@ mod program;
 
 mod ask;
 mod ended;
+mod header;
 mod launch;
 
 mod record;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::Dump(typed) => ask::dump(&typed),
         Command::Mark(typed) => ask::mark(&typed),
         Command::Stop(typed) => ask::stop(&typed),
+        Command::Header => header::print(),
     };
     match result {
         Ok(code) => ExitCode::from(code),

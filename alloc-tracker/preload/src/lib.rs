@@ -25,6 +25,8 @@
 //! What a recorded program may notice: it has two more threads (so `unshare` of a user namespace is refused, as in any program
 //! with threads), some more open files, with high numbers (one that closes all of its files may do so: the recorder opens its
 //! own again), and these variables.
+// What C and C++ programs may call.
+use alloc_c as _;
 use alloc_interpose as _;
 
 mod next;

@@ -142,6 +142,11 @@ pub fn read(block: *const u8) {
     let _ = ledger::emit(slot, &Event::Read { scope, address: block.addr() as u64 });
 }
 
+/// The number of the call of an outermost operator that runs on this thread; 0 when none runs.
+pub fn op_call() -> u64 {
+    ledger::acquire().map_or(0, |slot| slot.op_call.load(std::sync::atomic::Ordering::Relaxed))
+}
+
 /// Sets the number of the call of an outermost operator that runs on this thread; 0 when none runs. Returns the one before.
 pub fn set_op_call(call: u64) -> u64 {
     let Some(slot) = ledger::acquire() else { return 0 };

@@ -13,6 +13,18 @@ pub struct Entered {
     serial: u32,
 }
 
+impl Entered {
+    /// Depth and serial number, for whoever keeps an entry outside of Rust.
+    pub fn numbers(self) -> (u16, u32) {
+        (self.depth as u16, self.serial)
+    }
+
+    /// The entry of these [`numbers`](Self::numbers). Numbers of no entry are those of one that was left.
+    pub fn of_numbers((depth, serial): (u16, u32)) -> Self {
+        Entered { depth: depth.into(), serial }
+    }
+}
+
 /// The scope that was active before an entry, and the serial number of the entry.
 struct Frame {
     outer: AtomicU16,

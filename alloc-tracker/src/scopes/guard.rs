@@ -47,22 +47,32 @@ pub struct ScopeGuard {
 
 impl Drop for ScopeGuard {
     fn drop(&mut self) {
-        if let (Some(entered), Some(slot)) = (self.entered, ledger::acquire()) {
-            slot.leave(entered);
-            if self.phase != 0 && publish::recording() && scope::parts(slot.scope()).phase != self.phase {
-                let _ = ledger::emit(Some(slot), &Event::PhaseLeft { phase: self.phase });
-            }
+        leave(self.entered, self.phase);
+    }
+}
+
+/// Leaves a scope. `phase` is the phase that was entered with it; 0 when none was.
+pub fn leave(entered: Option<Entered>, phase: NameId) {
+    if let (Some(entered), Some(slot)) = (entered, ledger::acquire()) {
+        slot.leave(entered);
+        if phase != 0 && publish::recording() && scope::parts(slot.scope()).phase != phase {
+            let _ = ledger::emit(Some(slot), &Event::PhaseLeft { phase });
         }
     }
 }
 
 /// Enters `scope` on this thread, until the guard is dropped.
 pub fn enter(scope: ScopeId) -> ScopeGuard {
+    ScopeGuard { entered: enter_counted(scope), phase: 0, not_send: PhantomData }
+}
+
+/// Enters `scope` on this thread. `None` when it cannot be entered, which is counted.
+fn enter_counted(scope: ScopeId) -> Option<Entered> {
     let entered = ledger::acquire().and_then(|slot| slot.enter(scope));
     if entered.is_none() {
         TOO_DEEP.fetch_add(1, Ordering::Relaxed);
     }
-    ScopeGuard { entered, phase: 0, not_send: PhantomData }
+    entered
 }
 
 /// The scope whose names `change` makes of those of the active scope. `None` when the thread has no slot.
@@ -73,9 +83,30 @@ pub fn derive(change: impl FnOnce(Parts) -> Parts) -> Option<ScopeId> {
 }
 
 /// Enters the scope whose names `change` makes of those of the active scope.
-fn enter_derived(change: impl FnOnce(Parts) -> Parts) -> ScopeGuard {
+fn enter_derived(change: impl FnOnce(Parts) -> Parts) -> Option<Entered> {
     ledger::main_begins();
-    derive(change).map_or(ScopeGuard { entered: None, phase: 0, not_send: PhantomData }, enter)
+    derive(change).and_then(enter_counted)
+}
+
+/// Enters the phase `name` on this thread; returns its number as well.
+pub fn enter_phase(name: &str) -> (Option<Entered>, NameId) {
+    let mut phase = 0;
+    let entered = enter_derived(|parts| {
+        phase = scope::name(name);
+        Parts { phase, ..parts }
+    });
+    (entered, phase)
+}
+
+/// Enters the layer `path`, below the active one, on this thread.
+pub fn enter_layer(path: &str) -> Option<Entered> {
+    enter_derived(|parts| {
+        let layer = match parts.layer {
+            0 => scope::name(path),
+            outer => scope::name(&format!("{}.{path}", scope::text(outer))),
+        };
+        Parts { layer, ..parts }
+    })
 }
 
 /// Enters the phase `name` on this thread, until the guard is dropped. The phase replaces the one around it; the layer
@@ -88,13 +119,8 @@ fn enter_derived(change: impl FnOnce(Parts) -> Parts) -> ScopeGuard {
 /// // what this thread allocates here belongs to the phase "forward"
 /// ```
 pub fn phase(name: &str) -> ScopeGuard {
-    let mut number = 0;
-    let mut guard = enter_derived(|parts| {
-        number = scope::name(name);
-        Parts { phase: number, ..parts }
-    });
-    guard.phase = number;
-    guard
+    let (entered, phase) = enter_phase(name);
+    ScopeGuard { entered, phase, not_send: PhantomData }
 }
 
 /// Enters the layer `path` on this thread, until the guard is dropped. Within another layer, `path` is appended to that
@@ -108,13 +134,7 @@ pub fn phase(name: &str) -> ScopeGuard {
 /// // what this thread allocates here belongs to the layer "layer1.0.conv1"
 /// ```
 pub fn layer(path: &str) -> ScopeGuard {
-    enter_derived(|parts| {
-        let layer = match parts.layer {
-            0 => scope::name(path),
-            outer => scope::name(&format!("{}.{path}", scope::text(outer))),
-        };
-        Parts { layer, ..parts }
-    })
+    ScopeGuard { entered: enter_layer(path), phase: 0, not_send: PhantomData }
 }
 
 /// Enters a phase on this thread, until the guard is dropped: `let _phase = phase!("forward");`. See

@@ -11,10 +11,11 @@
 use alloc_replay::{BlockSize, NameId, Parts};
 use alloc_timeline::Category;
 
-use super::guard::derive;
+use super::guard::{self, derive};
 use crate::door::label;
 use crate::{ledger, scope, settings};
 
+pub use super::entered::Entered;
 pub use crate::door::label::LabelError;
 
 /// The number of a phase, layer or operator name. Number 0 is the empty name.
@@ -44,20 +45,33 @@ pub struct Current {
     pub op: Name,
 }
 
-/// An entered operator, to be left with [`leave`] on the same thread. It is plain data and not a guard, so that a
-/// framework's callbacks can keep it on their own side.
+/// Enters the phase `name` on this thread, until [`leave`]; as [`phase!`](crate::phase!) does with a guard.
 ///
 /// ```
-/// use alloc_tracker::hooks::{Entered, Name, enter_op, leave, name};
+/// use alloc_tracker::hooks;
 ///
-/// let entered: Entered = enter_op(name("my::relu"), None, Name::default(), 1);
-/// leave(entered);
+/// let entered = hooks::enter_phase("data");
+/// assert_eq!(hooks::current().phase, hooks::name("data"));
+/// hooks::leave(entered);
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Entered {
-    scope: Option<ledger::Entered>,
-    /// The call that ran before, of an operator around this one.
-    call_around: u64,
+pub fn enter_phase(name: &str) -> Entered {
+    let (scope, phase) = guard::enter_phase(name);
+    Entered { scope, phase, call_around: label::op_call() }
+}
+
+/// Enters the layer `path`, below the active layer, on this thread, until [`leave`]; as [`layer!`](crate::layer!) does with a
+/// guard.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// let [outer, inner] = ["encoder", "attention"].map(hooks::enter_layer);
+/// assert_eq!(hooks::current().layer, hooks::name("encoder.attention"));
+/// hooks::leave(inner);
+/// hooks::leave(outer);
+/// ```
+pub fn enter_layer(path: &str) -> Entered {
+    Entered { scope: guard::enter_layer(path), phase: 0, call_around: label::op_call() }
 }
 
 /// The number of `text`: one text has one number for the whole life of the process. A text that finds no room in the
@@ -105,10 +119,11 @@ pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entere
         op: op.0,
     };
     let entered = derive(change).and_then(|scope| ledger::acquire()?.enter(scope));
-    Entered { scope: entered, call_around: label::set_op_call(call) }
+    Entered { scope: entered, phase: 0, call_around: label::set_op_call(call) }
 }
 
-/// Leaves an operator. Does nothing if a scope around it has been left already.
+/// Leaves a phase, a layer or an operator, and all that was entered in it and never left. Does nothing if a scope around it
+/// has been left already.
 ///
 /// ```
 /// use alloc_tracker::hooks;
@@ -119,9 +134,18 @@ pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entere
 /// ```
 pub fn leave(entered: Entered) {
     label::set_op_call(entered.call_around);
-    if let (Some(entered), Some(slot)) = (entered.scope, ledger::acquire()) {
-        slot.leave(entered);
-    }
+    guard::leave(entered.scope, entered.phase);
+}
+
+/// Whether an operator runs on this thread.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// assert!(!hooks::is_in_op());
+/// ```
+pub fn is_in_op() -> bool {
+    label::op_call() != 0
 }
 
 /// The names of the scope that is active on this thread.

@@ -1,6 +1,7 @@
 //! Scopes as programs use them: guards for phases and layers, carrying a scope to other threads and into futures, and
 //! hooks for crates that instrument a framework.
 mod carry;
+mod entered;
 mod guard;
 pub mod hooks;
 

@@ -1,0 +1,53 @@
+"""What a block is for."""
+
+import ctypes
+from enum import IntEnum
+from typing import Any, Optional
+
+from ._library import functions, text
+
+
+class Category(IntEnum):
+    """What a block is for."""
+
+    PARAMETER = 0
+    """A trainable variable of the model."""
+    BUFFER = 1
+    """A tensor of the model that is not trained."""
+    GRADIENT = 2
+    """The gradient of a parameter."""
+    ACTIVATION = 3
+    """A tensor that outlives the operator that made it."""
+    OPTIMIZER_STATE = 4
+    """What the optimizer keeps between steps."""
+    INPUT = 5
+    """A batch of data."""
+    WORKSPACE = 6
+    """What an operator needs while it runs."""
+
+
+def _address(block: Any) -> int:
+    if isinstance(block, int):
+        return block
+    storage = getattr(block, "untyped_storage", None)
+    if storage is not None:
+        return storage().data_ptr()
+    interface = getattr(block, "__array_interface__", None)
+    if interface is not None:
+        return interface["data"][0]
+    # Of a buffer that may be written to, such as a bytearray's.
+    return ctypes.addressof(ctypes.c_char.from_buffer(block))
+
+
+def label(block: Any, category: Category, layer: Optional[str] = None) -> bool:
+    """Says what a block is for, for its whole life: a tensor of torch, an array of numpy, a buffer such as a ``bytearray``, or
+    an address. A block that was allocated in no layer becomes ``layer``'s.
+
+    False when it cannot be labelled: nothing records, the object is a view that starts inside of a block, its memory is not
+    the allocator's (``mmap``, a GPU), or it has less than 64 bytes.
+
+    Raises TypeError for an object that has no memory to write to, such as ``bytes``.
+    """
+    if functions is None:
+        return False
+    return functions.label(_address(block), Category(category), None if layer is None else text(layer))

@@ -1,0 +1,68 @@
+"""Phases, layers, operators and steps, as context managers and decorators."""
+
+from contextlib import ContextDecorator
+from typing import List
+
+from ._library import Scope, functions, text
+
+
+class _Named(ContextDecorator):
+    """A scope with a name. It may be entered again while it is entered, but by one thread at a time; each call of a decorated
+    function has one of its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._text = text(name)
+        self._entered: List[Scope] = []
+
+    def _recreate_cm(self):
+        return type(self)(self._name)
+
+    def __exit__(self, *_error) -> None:
+        if functions is not None:
+            functions.leave(self._entered.pop())
+
+    def __repr__(self) -> str:
+        return f"alloc_tracker.{type(self).__name__}({self._name!r})"
+
+
+class phase(_Named):
+    """What this thread allocates until the end belongs to this phase, such as ``"forward"``."""
+
+    def __enter__(self) -> "phase":
+        if functions is not None:
+            self._entered.append(functions.enter_phase(self._text))
+        return self
+
+
+class layer(_Named):
+    """What this thread allocates until the end belongs to this layer. Within another layer, the path is appended to that
+    layer's path, after a dot."""
+
+    def __enter__(self) -> "layer":
+        if functions is not None:
+            self._entered.append(functions.enter_layer(self._text))
+        return self
+
+
+class op(_Named):
+    """What this thread allocates until the end was made by this operator, such as ``"matmul"``. Within another operator
+    nothing is entered: memory belongs to the outermost. What is freed within the call that allocated it is workspace."""
+
+    def __enter__(self) -> "op":
+        if functions is not None:
+            self._entered.append(functions.enter_op(self._text))
+        return self
+
+
+class step(ContextDecorator):
+    """A training step. The timeline has the peak of each. One that begins ends the one before."""
+
+    def __enter__(self) -> "step":
+        if functions is not None:
+            functions.begin_step()
+        return self
+
+    def __exit__(self, *_error) -> None:
+        if functions is not None:
+            functions.end_step()

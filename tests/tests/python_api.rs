@@ -1,0 +1,146 @@
+//! The Python package: a script that names its layers, run plainly and by `python -m alloc_tracker`.
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use alloc_timeline::{Category, Timeline};
+use tests::{Ran, binary, folder, requested, requested_by_layer, rows, run, tables, text};
+
+const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../alloc-tracker/python");
+const MIB: u64 = 1 << 20;
+/// A bytearray has a byte more than it holds.
+const HELD: u64 = MIB + 1;
+
+const SCRIPT: &str = r#"
+import threading
+import alloc_tracker
+from alloc_tracker import Category, label, layer, op, phase, step
+
+MIB = 1 << 20
+print("recording", alloc_tracker.is_recording())
+alloc_tracker.fact("model", "script")
+with phase("init"), layer("fc1"):
+    weights = bytearray(MIB)
+print("labelled", label(weights, Category.PARAMETER))
+unowned = bytearray(MIB)
+print("labelled", label(unowned, Category.BUFFER, "fc2"))
+try:
+    label(b"cannot be written to" * 10, Category.INPUT)
+except TypeError:
+    print("refused")
+
+@phase("data")
+def load(blocks):
+    block = bytearray(MIB)
+    return [block] + (load(blocks - 1) if blocks > 1 else [])
+
+held = []
+def work(name):
+    with phase("forward"), layer(name), layer("inner"):
+        held.append(bytearray(MIB))
+
+encoder = layer("encoder")
+for _ in range(2):
+    with step():
+        batch = load(3)
+        with phase("forward"), encoder, encoder, op("matmul"), op("within"):
+            bytearray(8 * MIB)
+        del batch
+threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+try:
+    with phase("failing"), layer("none"):
+        raise ValueError
+except ValueError:
+    pass
+after = bytearray(MIB)
+alloc_tracker.mark("a mark")
+alloc_tracker.snapshot("the end")
+print("dumped", alloc_tracker.dump())
+print(repr(encoder))
+"#;
+
+/// `python3` with the package; `None` when there is none.
+fn python() -> Option<Command> {
+    let found = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !found {
+        println!("SKIPPED: there is no python3 on this machine");
+        return None;
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let binary = binary("alloc-tracker");
+    let folder = text(binary.parent().expect("a folder"));
+    let mut command = Command::new("python3");
+    command.env("PYTHONPATH", PACKAGE).env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", format!("{folder}:{path}"));
+    command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS");
+    Some(command)
+}
+
+fn script(folder: &Path) -> String {
+    let path = folder.join("script.py");
+    fs::write(&path, SCRIPT).expect("a file");
+    text(&path).to_owned()
+}
+
+fn load(path: &Path, ran: &Ran) -> Timeline {
+    alloc_timeline::load(path).unwrap_or_else(|error| panic!("{error}\n{}", ran.stderr))
+}
+
+#[test]
+fn without_the_recorder_nothing_happens() {
+    let folder = folder();
+    let Some(mut python) = python() else { return };
+    let ran = run(python.arg(script(folder.path())).current_dir(folder.path()));
+    let said = "recording False\nlabelled False\nlabelled False\ndumped False\nalloc_tracker.layer('encoder')\n";
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), said, ""));
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1, "the script alone");
+}
+
+#[test]
+fn a_script_is_told_by_layer_phase_and_operator() {
+    let folder = folder();
+    let Some(mut python) = python() else { return };
+    let out = folder.path().join("run.timeline.json");
+    python.args(["-m", "alloc_tracker", "--exact", "-o", text(&out), &script(folder.path())]);
+    let ran = run(&mut python);
+    let said = "recording True\nlabelled True\nlabelled True\nrefused\ndumped True\nalloc_tracker.layer('encoder')\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), said), "{}", ran.stderr);
+    let timeline = load(&out, &ran);
+    assert_eq!(timeline.run["model"], "script");
+    assert_eq!(timeline.steps.len(), 2);
+    assert!(timeline.marks.iter().any(|mark| mark.name == "a mark"));
+    assert!(folder.path().join("run.dump-1.timeline.json").exists());
+
+    let [end] = tables(&timeline, "the end")[..] else { panic!("one mark: {:?}", timeline.marks) };
+    assert_eq!(requested_by_layer(&timeline, end, Category::Parameter), [("fc1".to_owned(), HELD)].into());
+    assert_eq!(requested_by_layer(&timeline, end, Category::Buffer), [("fc2".to_owned(), HELD)].into());
+    let of = |phase: &str, layer: &str| {
+        let found = rows(&timeline, end)
+            .filter(|(scope, row)| scope.phase == phase && scope.layer == layer && row.category == Category::Other);
+        found.map(|(_, row)| row.requested_bytes).sum::<u64>()
+    };
+    // The threads' own blocks, and little beside; what was made after the scopes is in none.
+    for layer in ["a.inner", "b.inner"] {
+        assert!((HELD..HELD + (16 << 10)).contains(&of("forward", layer)), "{layer}: {}", of("forward", layer));
+    }
+    assert!(of("", "") >= HELD && of("failing", "none") < 16 << 10, "{} {}", of("", ""), of("failing", "none"));
+
+    // At the peak: the batch of three, which the decorated function made, and the block of the operator, which is workspace.
+    let peak = &timeline.peak;
+    let data = rows(&timeline, peak).filter(|(scope, _)| scope.phase == "data").map(|(_, row)| row.requested_bytes);
+    assert!((3 * HELD..3 * HELD + (64 << 10)).contains(&data.sum()));
+    let by_op = rows(&timeline, peak).filter(|(_, row)| row.category == Category::Workspace);
+    let by_op: Vec<_> =
+        by_op.map(|(scope, row)| (&*scope.phase, &*scope.layer, &*scope.op, row.requested_bytes)).collect();
+    assert!(by_op.contains(&("forward", "encoder.encoder", "matmul", 8 * MIB + 1)), "{by_op:?}");
+    assert!(requested(peak, Category::Workspace) < 9 * MIB);
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let Some(mut python) = python() else { return };
+    let ran = run(python.args(["-m", "alloc_tracker", "--exact"]));
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.starts_with("usage: python -m alloc_tracker"), "{}", ran.stderr);
+}
