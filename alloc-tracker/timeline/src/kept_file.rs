@@ -19,12 +19,17 @@ use std::io::{self, Read, Write};
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::fcntl_dupfd_cloexec;
 
 /// Kept files have the first free number from one of these on: the first that the process's limit allows. They are no
 /// higher, because the kernel's table of descriptors, which each fork copies, is as long as the highest number.
 const HIGH_NUMBERS: [i32; 4] = [960, 448, 192, 96];
+/// Each next file looks from one number higher on, so many times: a program that closes the recorder's descriptors to have these
+/// very numbers for itself is not in the way of the files that the recorder opens anew meanwhile. It leaves the table as long.
+const TURNS: i32 = 32;
+static TURN: AtomicI32 = AtomicI32::new(0);
 
 /// The text of the file at `path`, as [`fs::read_to_string`] gives it.
 ///
@@ -78,7 +83,9 @@ impl KeptFile {
     fn open_as(path: &Path, options: &OpenOptions) -> io::Result<Self> {
         let low = options.open(path)?;
         let identity = identity(&low.metadata()?);
-        let high = HIGH_NUMBERS.iter().find_map(|&least| fcntl_dupfd_cloexec(&low, least).ok()).map(File::from);
+        let turn = TURN.fetch_add(1, Ordering::Relaxed).rem_euclid(TURNS);
+        let leasts = HIGH_NUMBERS.iter().flat_map(|&least| [least + turn, least]);
+        let high = leasts.into_iter().find_map(|least| fcntl_dupfd_cloexec(&low, least).ok()).map(File::from);
         // Where no higher number is free, the check before each use must do.
         let file = match high {
             Some(high) => {

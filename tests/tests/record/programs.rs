@@ -83,8 +83,8 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Notes which descriptors it has, closes all but the standard ones, and opens files of its own at the same numbers, in the
-/// folder of its first argument. It writes `own` into each, but into the last through a buffer that is written by `exit`. In
+/// Notes which descriptors it has, closes all but the standard ones, and opens files of its own, some at the recorder's numbers,
+/// in the folder of its first argument. It writes `own` into each, but into the last through a buffer that is written by `exit`. In
 /// between it waits, for at most a minute, until the log, its second argument, has grown three times.
 pub const CLOSER: &str = r#"
 #include <dirent.h>
@@ -113,9 +113,12 @@ int main(int argc, char **argv) {
         if (number > 40 && !taken[number]) continue;
         snprintf(name, sizeof name, "%s/%d", argv[1], number);
         int file = open(name, O_CREAT | O_RDWR, 0600);
-        if (file != number && (dup2(file, number) != number || close(file))) return 2;
+        if (number > 40 && file != number) {
+            if (dup2(file, number) != number || close(file)) return 2;
+            file = number;
+        }
         if (last > 0 && write(last, "own", 3) != 3) return 3;
-        last = number;
+        last = file;
         files++;
     }
     FILE *buffered = fdopen(last, "w");
