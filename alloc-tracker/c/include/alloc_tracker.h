@@ -78,6 +78,10 @@ typedef struct {
      */
     alloc_tracker_scope (*enter_layer)(const char *path);
     /**
+     * Enters a layer by its whole path, whatever layer it is within.
+     */
+    alloc_tracker_scope (*enter_layer_alone)(const char *path);
+    /**
      * Enters an operator on the calling thread, such as `"MUL_MAT"`. Within another operator nothing is entered: memory belongs
      * to the outermost. A block that is freed in the call that allocated it is workspace.
      */
@@ -159,6 +163,11 @@ static inline alloc_tracker_scope alloc_tracker_enter_phase(const char *name) {
 static inline alloc_tracker_scope alloc_tracker_enter_layer(const char *path) {
     const alloc_tracker_functions *library = alloc_tracker_library();
     return library ? library->enter_layer(path) : alloc_tracker_no_scope();
+}
+
+static inline alloc_tracker_scope alloc_tracker_enter_layer_alone(const char *path) {
+    const alloc_tracker_functions *library = alloc_tracker_library();
+    return library ? library->enter_layer_alone(path) : alloc_tracker_no_scope();
 }
 
 static inline alloc_tracker_scope alloc_tracker_enter_op(const char *name) {

@@ -27,6 +27,11 @@ static inline alloc_tracker_scope alloc_tracker_enter_layer(const char *path) {
     return library ? library->enter_layer(path) : alloc_tracker_no_scope();
 }
 
+static inline alloc_tracker_scope alloc_tracker_enter_layer_alone(const char *path) {
+    const alloc_tracker_functions *library = alloc_tracker_library();
+    return library ? library->enter_layer_alone(path) : alloc_tracker_no_scope();
+}
+
 static inline alloc_tracker_scope alloc_tracker_enter_op(const char *name) {
     const alloc_tracker_functions *library = alloc_tracker_library();
     return library ? library->enter_op(name) : alloc_tracker_no_scope();

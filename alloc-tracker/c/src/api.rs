@@ -16,6 +16,8 @@ pub struct Api {
     pub enter_phase: unsafe extern "C" fn(name: *const c_char) -> Scope,
     /// Enters a layer on the calling thread. Within another layer, `path` is appended to that layer's path, after a dot.
     pub enter_layer: unsafe extern "C" fn(path: *const c_char) -> Scope,
+    /// Enters a layer by its whole path, whatever layer it is within.
+    pub enter_layer_alone: unsafe extern "C" fn(path: *const c_char) -> Scope,
     /// Enters an operator on the calling thread, such as `"MUL_MAT"`. Within another operator nothing is entered: memory belongs
     /// to the outermost. A block that is freed in the call that allocated it is workspace.
     pub enter_op: unsafe extern "C" fn(name: *const c_char) -> Scope,
@@ -51,6 +53,7 @@ static API: Api = Api {
     version: 1,
     enter_phase: scopes::enter_phase,
     enter_layer: scopes::enter_layer,
+    enter_layer_alone: scopes::enter_layer_alone,
     enter_op: scopes::enter_op,
     leave: scopes::leave,
     label: blocks::label,

@@ -38,6 +38,13 @@ pub unsafe extern "C" fn enter_layer(path: *const c_char) -> Scope {
 }
 
 /// # Safety
+/// `path` is null or a C string.
+pub unsafe extern "C" fn enter_layer_alone(path: *const c_char) -> Scope {
+    // SAFETY: as the caller promises.
+    hooks::enter_layer_alone(&unsafe { text::read(path) }).into()
+}
+
+/// # Safety
 /// `name` is null or a C string.
 pub unsafe extern "C" fn enter_op(name: *const c_char) -> Scope {
     if hooks::is_in_op() {

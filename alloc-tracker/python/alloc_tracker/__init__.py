@@ -19,6 +19,9 @@ and name what should be told apart::
 
 Without the recorder all of this does nothing, and costs next to nothing.
 
+PyTorch is watched from its import on: modules are layers, by their paths; forward, loss, backward, optimizer and data are phases, and
+steps are told apart.
+
 Scopes belong to the thread that enters them. A coroutine that awaits within a scope, or a generator that yields within one,
 leaves the scope active for whatever the thread does meanwhile.
 """
@@ -26,6 +29,7 @@ leaves the scope active for whatever the thread does meanwhile.
 from ._blocks import Category, label
 from ._scopes import layer, op, phase, step
 from ._session import Failed, dump, fact, is_recording, mark, snapshot
+from ._torch.watch import watch as _watch
 
 __all__ = [
     "Category",
@@ -41,3 +45,5 @@ __all__ = [
     "snapshot",
     "step",
 ]
+
+_watch()

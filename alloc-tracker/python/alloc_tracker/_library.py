@@ -25,6 +25,7 @@ class Functions(ctypes.Structure):
         ("version", ctypes.c_uint32),
         ("enter_phase", _function(Scope, _TEXT)),
         ("enter_layer", _function(Scope, _TEXT)),
+        ("enter_layer_alone", _function(Scope, _TEXT)),
         ("enter_op", _function(Scope, _TEXT)),
         ("leave", _function(None, Scope)),
         ("label", _function(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32, _TEXT)),

@@ -98,6 +98,11 @@ pub fn enter_phase(name: &str) -> (Option<Entered>, NameId) {
     (entered, phase)
 }
 
+/// Enters the layer `path` on this thread, whatever the active one is.
+pub fn enter_layer_alone(path: &str) -> Option<Entered> {
+    enter_derived(|parts| Parts { layer: scope::name(path), ..parts })
+}
+
 /// Enters the layer `path`, below the active one, on this thread.
 pub fn enter_layer(path: &str) -> Option<Entered> {
     enter_derived(|parts| {

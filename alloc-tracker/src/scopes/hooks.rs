@@ -97,6 +97,21 @@ pub fn text(name: Name) -> &'static str {
     scope::text(name.0)
 }
 
+/// Enters the layer `path` on this thread, until [`leave`], whatever layer is active: for frameworks that know the whole path.
+///
+/// ```
+/// use alloc_tracker::hooks;
+///
+/// let [outer, inner] = ["encoder", "shared.embedding"].map(hooks::enter_layer_alone);
+/// assert_eq!(hooks::current().layer, hooks::name("shared.embedding"));
+/// hooks::leave(inner);
+/// assert_eq!(hooks::current().layer, hooks::name("encoder"));
+/// hooks::leave(outer);
+/// ```
+pub fn enter_layer_alone(path: &str) -> Entered {
+    Entered { scope: guard::enter_layer_alone(path), phase: 0, call_around: label::op_call() }
+}
+
 /// Enters the operator `op` on this thread, until [`leave`].
 ///
 /// If `layer` is given, it replaces the active layer. `phase` is entered only if no phase is active. `call` is the

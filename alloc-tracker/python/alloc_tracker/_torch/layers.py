@@ -1,0 +1,115 @@
+"""The layers of a network: a module's forward pass is a scope with the module's path."""
+
+import threading
+import weakref
+from typing import Any, Dict, List, Set, Tuple
+
+from .._blocks import Category
+from .._library import functions, text
+from .labels import Labels, label
+from .phases import Phases
+from .tensors import address, tensors
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.running: List[Tuple[Any, Any]] = []
+        """The modules whose forward pass runs, each with its scope; the outermost first."""
+        self.inputs: Set[int] = set()
+        """Where the storages of the outermost's arguments begin."""
+        self.phase: Any = None
+        """The phase of the outermost, if it has one of its own."""
+
+
+class Layers:
+    """Hooks of all modules."""
+
+    def __init__(self, torch: Any, labels: Labels, phases: Phases) -> None:
+        self._torch, self._labels, self._phases = torch, labels, phases
+        self._thread = _Thread()
+        self._paths: Any = weakref.WeakKeyDictionary()
+        self._named: Any = weakref.WeakSet()
+        self._networks = 0
+        self._is_compiling = getattr(torch.compiler, "is_compiling", lambda: False)
+
+    def before(self, module: Any, args: Any) -> None:
+        """A module's forward pass begins."""
+        if self._is_compiling():
+            return
+        running = self._thread.running
+        if not running:
+            self._begin_network(module, args)
+        path = self._paths.get(module)
+        if path is None:
+            # A module that was made after the first pass, or that is no attribute of another.
+            outer = self._paths.get(running[-1][0], b"")
+            path = self._paths[module] = outer + b"." + type(module).__name__.encode()
+        running.append((module, functions.enter_layer_alone(path)))
+
+    def after(self, module: Any, args: Any, result: Any) -> None:
+        """It ends, perhaps by an exception: then ``result`` is None."""
+        running = self._thread.running
+        if self._is_compiling() or not any(one is module for one, _ in running):
+            return
+        for tensor in tensors(self._torch, result):
+            # What a network only passes on stays what it is.
+            whole = tensor._base if tensor._is_view() else tensor
+            if not isinstance(whole, self._torch.nn.Parameter) and address(tensor) not in self._thread.inputs:
+                label(tensor, Category.ACTIVATION)
+        while running:
+            inner, scope = running.pop()
+            functions.leave(scope)
+            if inner is module:
+                break
+        if not running:
+            self._end_network()
+
+    def _begin_network(self, module: Any, args: Any) -> None:
+        if module not in self._named:
+            self._name(module)
+        if self._phases.thread.backward:
+            # A checkpoint computes again. That is part of the backward pass.
+            return
+        self._thread.inputs = {address(tensor) for tensor in tensors(self._torch, args)}
+        self.inputs(args)
+        if self._torch.is_grad_enabled():
+            self._phases.begin_step()
+            self._thread.phase = self._phases.enter(b"forward")
+        else:
+            self._thread.phase = self._phases.enter(b"infer")
+
+    def _end_network(self) -> None:
+        phase, self._thread.phase = self._thread.phase, None
+        if phase is None:
+            return
+        functions.leave(phase)
+        if self._torch.is_grad_enabled():
+            self._phases.begin_loss()
+
+    def _name(self, network: Any) -> None:
+        """Names all modules of a network by their paths, and labels what they have. The paths of a second network begin with the
+        name of its type."""
+        is_whole = True
+        kind = type(network).__name__
+        has_parameters = next(network.parameters(), None) is not None
+        prefix = f"{kind}." if has_parameters and self._networks else ""
+        owned: Dict[int, str] = {}
+        for path, module in network.named_modules():
+            layer = prefix + path if path else kind
+            self._paths.setdefault(module, text(layer))
+            for parameter in module.parameters(recurse=False):
+                if self._torch.nn.parameter.is_lazy(parameter):
+                    is_whole = False
+                else:
+                    self._labels.parameter(parameter, owned.setdefault(id(parameter), layer))
+            for buffer in module.buffers(recurse=False):
+                label(buffer, Category.BUFFER, layer)
+        if is_whole:
+            self._named.add(network)
+            self._networks += has_parameters
+
+    def inputs(self, value: Any) -> None:
+        """Tensors that come from outside."""
+        for tensor in tensors(self._torch, value):
+            if tensor.grad_fn is None and not isinstance(tensor, self._torch.nn.Parameter):
+                label(tensor, Category.INPUT)

@@ -1,0 +1,87 @@
+"""The phases and steps of a training loop."""
+
+import threading
+from typing import Any, Callable
+
+from .._library import functions
+from .safely import Watch
+
+
+class _Thread(threading.local):
+    """What a thread is in."""
+
+    def __init__(self) -> None:
+        self.loss: Any = None
+        """The scope between the end of a forward pass and what follows."""
+        self.backward = 0
+        """How many backward passes run on this thread, within each other."""
+
+
+class Phases:
+    """Enters phases, and knows whether a step is open."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.thread = _Thread()
+        self._in_step = False
+
+    def enter(self, name: bytes) -> Any:
+        """Enters a phase, which ends the loss."""
+        self.end_loss()
+        return functions.enter_phase(name)
+
+    def begin_loss(self) -> None:
+        """What comes after a forward pass that will need a backward pass, until that or another phase begins."""
+        self.end_loss()
+        self.thread.loss = functions.enter_phase(b"loss")
+
+    def end_loss(self) -> None:
+        """Does nothing where the program has left that scope with one of its own around it."""
+        if self.thread.loss is not None:
+            functions.leave(self.thread.loss)
+            self.thread.loss = None
+
+    def begin_step(self) -> None:
+        """The first batch or forward pass after an optimizer's step begins the next step."""
+        if not self._in_step:
+            self._in_step = True
+            functions.begin_step()
+
+    def end_step(self) -> None:
+        """After the optimizer's step."""
+        if self._in_step:
+            self._in_step = False
+            functions.end_step()
+
+    def in_backward(self, run: Callable) -> Callable:
+        """``torch.autograd.backward`` or ``grad``, as the phase ``backward``."""
+
+        def wrapped(*args: Any, **named: Any) -> Any:
+            scope = self.enter(b"backward")
+            self.thread.backward += 1
+            try:
+                return run(*args, **named)
+            finally:
+                self.thread.backward -= 1
+                functions.leave(scope)
+
+        wrapped.__wrapped__ = run
+        wrapped.__name__, wrapped.__doc__ = run.__name__, run.__doc__
+        return wrapped
+
+    def in_data(self, run: Callable, met: Callable) -> Callable:
+        """The iterator of a ``DataLoader``, as the phase ``data``. ``met`` is told of each batch."""
+        met = self._watch.safely(met)
+
+        def wrapped(loader: Any) -> Any:
+            self.begin_step()
+            scope = self.enter(b"data")
+            try:
+                batch = run(loader)
+                met(batch)
+                return batch
+            finally:
+                functions.leave(scope)
+
+        wrapped.__wrapped__ = run
+        return wrapped

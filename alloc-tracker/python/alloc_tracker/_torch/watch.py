@@ -1,0 +1,91 @@
+"""All of it installed, as soon as torch is imported."""
+
+import importlib.util
+import sys
+import warnings
+from typing import Any
+
+from .._blocks import Category
+from .._library import functions
+
+
+def install(torch: Any) -> None:
+    """Has torch tell of modules, backward passes, optimizers and loaders."""
+    import torch.optim.optimizer as optimizers
+    import torch.utils.data.dataloader as loading
+
+    from .labels import Labels, label
+    from .layers import Layers
+    from .phases import Phases
+    from .safely import Watch
+
+    watch = Watch()
+    labels, phases = Labels(watch), Phases(watch)
+    layers = Layers(torch, labels, phases)
+    scopes = []
+
+    def registered(category: Category) -> Any:
+        def hook(_module: Any, _name: str, tensor: Any) -> None:
+            if tensor is not None:
+                label(tensor, category)
+
+        return watch.safely(hook)
+
+    def before_step(optimizer: Any, _args: Any, _named: Any) -> None:
+        labels.before_step(optimizer)
+        scopes.append(phases.enter(b"optimizer"))
+
+    def after_step(optimizer: Any, _args: Any, _named: Any) -> None:
+        labels.after_step(optimizer)
+        if scopes:
+            functions.leave(scopes.pop())
+        phases.end_step()
+
+    modules = torch.nn.modules.module
+    modules.register_module_forward_pre_hook(watch.safely(layers.before))
+    modules.register_module_forward_hook(watch.safely(layers.after), always_call=True)
+    modules.register_module_parameter_registration_hook(registered(Category.PARAMETER))
+    modules.register_module_buffer_registration_hook(registered(Category.BUFFER))
+    optimizers.register_optimizer_step_pre_hook(watch.safely(before_step))
+    optimizers.register_optimizer_step_post_hook(watch.safely(after_step))
+    torch.autograd.backward = phases.in_backward(torch.autograd.backward)
+    torch.autograd.grad = phases.in_backward(torch.autograd.grad)
+    iterator = loading._BaseDataLoaderIter
+    iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
+    # torch.compile warns of any hook of all modules. These let it alone.
+    warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
+    functions.fact(b"torch", torch.__version__.encode())
+
+
+class _Finder:
+    """Is asked for every module that is imported, and answers for torch alone, once."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        if spec is None or spec.loader is None:
+            return spec
+        run = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            scope = functions.enter_phase(b"import")
+            try:
+                run(module)
+            finally:
+                functions.leave(scope)
+            install(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def watch() -> None:
+    """Waits for torch to be imported, in a process that is recorded."""
+    if functions is None or any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    if "torch" in sys.modules:
+        install(sys.modules["torch"])
+    else:
+        sys.meta_path.insert(0, _Finder())
