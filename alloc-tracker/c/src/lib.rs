@@ -14,7 +14,7 @@
 //! | `session.rs` | steps, marks, facts, dumps; a session's start and end |
 //! | `text.rs` | texts of C |
 //!
-//! The header is made of `api.rs` and `include/inline.h` by cbindgen; `tests/header.rs` holds it to that.
+//! The header is made of `api.rs`, `scopes.rs`, `blocks.rs` and `include/inline.h` by cbindgen; `tests/header.rs` holds it to that.
 mod text;
 
 mod blocks;

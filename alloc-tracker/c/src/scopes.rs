@@ -20,7 +20,7 @@ impl From<Entered> for Scope {
     }
 }
 
-/// The number of the next call of an operator. A program that uses libtorch as well counts those apart: with bit 62.
+/// The number of the next call of an operator. `alloc-torch-core` counts its calls from 1 on; no program comes to 2^62.
 static NEXT_CALL: AtomicU64 = AtomicU64::new(1 << 62);
 
 /// # Safety

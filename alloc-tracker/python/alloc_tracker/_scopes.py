@@ -1,7 +1,7 @@
 """Phases, layers, operators and steps, as context managers and decorators."""
 
 from contextlib import ContextDecorator
-from typing import List
+from typing import Any, List
 
 from ._library import Scope, functions, text
 
@@ -10,6 +10,9 @@ class _Named(ContextDecorator):
     """A scope with a name. It may be entered again while it is entered, but by one thread at a time; each call of a decorated
     function has one of its own."""
 
+    _enter: Any = None
+    """The library's function; None where the library is not there."""
+
     def __init__(self, name: str) -> None:
         self._name = name
         self._text = text(name)
@@ -17,6 +20,11 @@ class _Named(ContextDecorator):
 
     def _recreate_cm(self):
         return type(self)(self._name)
+
+    def __enter__(self) -> "_Named":
+        if self._enter is not None:
+            self._entered.append(self._enter(self._text))
+        return self
 
     def __exit__(self, *_error) -> None:
         if functions is not None:
@@ -29,30 +37,21 @@ class _Named(ContextDecorator):
 class phase(_Named):
     """What this thread allocates until the end belongs to this phase, such as ``"forward"``."""
 
-    def __enter__(self) -> "phase":
-        if functions is not None:
-            self._entered.append(functions.enter_phase(self._text))
-        return self
+    _enter = functions and functions.enter_phase
 
 
 class layer(_Named):
     """What this thread allocates until the end belongs to this layer. Within another layer, the path is appended to that
     layer's path, after a dot."""
 
-    def __enter__(self) -> "layer":
-        if functions is not None:
-            self._entered.append(functions.enter_layer(self._text))
-        return self
+    _enter = functions and functions.enter_layer
 
 
 class op(_Named):
     """What this thread allocates until the end was made by this operator, such as ``"matmul"``. Within another operator
     nothing is entered: memory belongs to the outermost. What is freed within the call that allocated it is workspace."""
 
-    def __enter__(self) -> "op":
-        if functions is not None:
-            self._entered.append(functions.enter_op(self._text))
-        return self
+    _enter = functions and functions.enter_op
 
 
 class step(ContextDecorator):

@@ -13,7 +13,9 @@
 //! It serves for files that are read once as well, because a program may close descriptors at any moment.
 //!
 //! Left out: the check and the use are two system calls. Between them, a program would have to close this one number and to
-//! be given it again, for which all lower numbers must be taken.
+//! be given it again, for which all lower numbers must be taken. And while a file is being opened it has a low number for some
+//! microseconds: a program that closes that number then, and is given it for a file of its own before device and inode are asked
+//! for, has that file taken for the recorder's, and closed.
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::IntoRawFd;
@@ -26,8 +28,9 @@ use rustix::io::fcntl_dupfd_cloexec;
 /// Kept files have the first free number from one of these on: the first that the process's limit allows. They are no
 /// higher, because the kernel's table of descriptors, which each fork copies, is as long as the highest number.
 const HIGH_NUMBERS: [i32; 4] = [960, 448, 192, 96];
-/// Each next file looks from one number higher on, so many times: a program that closes the recorder's descriptors to have these
-/// very numbers for itself is not in the way of the files that the recorder opens anew meanwhile. It leaves the table as long.
+/// Each file is looked a number for from one higher than the file before, so many times; then from the first again. So a program
+/// that closes the recorder's descriptors and takes these numbers for itself rarely takes one that the recorder is just being
+/// given for another file. The table becomes no longer by it.
 const TURNS: i32 = 32;
 static TURN: AtomicI32 = AtomicI32::new(0);
 
