@@ -116,6 +116,8 @@ pub use door::c as malloc_family;
 pub use door::{Over, Tracker};
 pub use probe::interposition::{interposition, untracked_objects};
 pub use recorder::{Approach, Expected, PeakAction};
+#[doc(hidden)]
+pub use scopes::Site;
 pub use scopes::{Captured, Instrumented, ScopeGuard, capture, hooks, layer, phase};
 pub use session::{Fact, Report, Session, SessionBuilder, SessionError, StepGuard, derived_steps};
 pub use settings::LeastRoom;

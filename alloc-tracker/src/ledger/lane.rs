@@ -169,6 +169,12 @@ impl Lane {
         allocations(self.allocated.swap(0, Ordering::Relaxed))
     }
 
+    /// Whether the word of allocations holds any.
+    #[inline(always)]
+    pub fn has_allocated(&self) -> bool {
+        self.allocated.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether the word of frees holds any.
     #[inline(always)]
     pub fn has_freed(&self) -> bool {

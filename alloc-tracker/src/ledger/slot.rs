@@ -163,7 +163,12 @@ impl Slot {
 
     #[inline(always)]
     fn empty_allocated(&self) {
-        self.move_counts(|| self.counters.add_to_active(&self.lane.take_allocated()));
+        // Taking it is an atomic exchange, and most scopes are left as soon as they are entered.
+        self.move_counts(|| {
+            if self.lane.has_allocated() {
+                self.counters.add_to_active(&self.lane.take_allocated());
+            }
+        });
     }
 
     #[inline(always)]

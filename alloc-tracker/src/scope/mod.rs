@@ -3,7 +3,16 @@ mod table;
 
 mod names;
 
+mod changes;
+
+pub use changes::{Change, known as known_change, learn as learn_change};
 pub use names::{
-    Interned, LayerKind, MAX_NAMES, MAX_SCOPES, count, describe, describe_layer, layer_kinds, name, overflowed, parts,
-    ranges, scope, text,
+    Interned, LayerKind, MAX_NAMES, MAX_SCOPES, count, describe, describe_layer, known_name, known_scope, layer_kinds,
+    name, overflowed, parts, scope, text,
 };
+
+/// The addresses that the tables occupy.
+pub fn ranges() -> [(usize, usize); 4] {
+    let [names, scopes, kinds] = names::ranges();
+    [names, scopes, kinds, changes::range()]
+}

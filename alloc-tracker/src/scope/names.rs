@@ -2,12 +2,13 @@
 //!
 //! Both tables are bounded. When a table is full, a new name or scope gets the number of `other scopes`, and
 //! [`overflowed`] counts that.
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher, BuildHasherDefault};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use alloc_replay::{NameId, OTHER_SCOPES, Parts, RESERVED_NAMES as RESERVED, ScopeId, ScopeNames};
 use alloc_timeline::Scope;
+use rustc_hash::FxHasher;
 
 use super::table::Table;
 
@@ -26,7 +27,7 @@ static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table
 static OVERFLOWED: AtomicU64 = AtomicU64::new(0);
 
 fn hash(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
+    BuildHasherDefault::<FxHasher>::default().hash_one(value)
 }
 
 /// The number of a phase, layer or operator name.
@@ -34,6 +35,20 @@ pub fn name(text: &str) -> NameId {
     match RESERVED.iter().position(|&reserved| reserved == text) {
         Some(number) => number as NameId,
         None => intern_name(text),
+    }
+}
+
+/// The number of a phase, layer or operator name that has one already. Allocates nothing.
+pub fn known_name(text: &str) -> Option<NameId> {
+    let interned = NAMES.find_number(hash(text), |held| held == text);
+    interned.or_else(|| RESERVED.iter().position(|&reserved| reserved == text).map(|number| number as NameId))
+}
+
+/// The number of a scope that has one already. Allocates nothing.
+pub fn known_scope(parts: Parts) -> Option<ScopeId> {
+    match parts {
+        Parts { phase, layer: 0, op: 0 } if (phase as usize) < RESERVED.len() => Some(phase as ScopeId),
+        _ => SCOPES.find_number(hash(&parts), |held| *held == parts).map(|number| number as ScopeId),
     }
 }
 

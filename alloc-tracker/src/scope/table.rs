@@ -34,6 +34,24 @@ impl<T: 'static, const N: usize, const INDEX: usize> Table<T, N, INDEX> {
         self.next.load(Ordering::Acquire).min(N as u32)
     }
 
+    /// The entry with this hash for which `is` returns true; `None` when there is none.
+    pub fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&'static T> {
+        self.find_number(hash, is).and_then(|number| self.get(number))
+    }
+
+    /// The number of that entry.
+    pub fn find_number(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<u32> {
+        let mut slot = hash as usize % INDEX;
+        for _ in 0..INDEX {
+            let held = self.index[slot].load(Ordering::Acquire).checked_sub(1)?;
+            if self.get(held).is_some_and(&is) {
+                return Some(held);
+            }
+            slot = (slot + 1) % INDEX;
+        }
+        None
+    }
+
     /// The number of the entry with this hash for which `is` returns true. If there is none, `make` makes a new entry.
     /// `None` when the table is full.
     pub fn intern(&self, hash: u64, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Option<u32> {

@@ -2,10 +2,10 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use alloc_replay::{Event, NameId, Parts, ScopeId};
+use alloc_replay::{Event, NameId, OTHER_SCOPES, Parts, ScopeId};
 
 use crate::ledger::{self, Entered, publish};
-use crate::scope;
+use crate::scope::{self, Change};
 
 /// How many times the scopes were nested too deep.
 static TOO_DEEP: AtomicU64 = AtomicU64::new(0);
@@ -77,41 +77,51 @@ fn enter_counted(scope: ScopeId) -> Option<Entered> {
 
 /// The scope whose names `change` makes of those of the active scope. `None` when the thread has no slot.
 pub fn derive(change: impl FnOnce(Parts) -> Parts) -> Option<ScopeId> {
-    let slot = ledger::acquire()?;
-    let parts = scope::parts(slot.scope());
-    Some(ledger::as_tracker(|| scope::scope(change(parts))))
+    let parts = change(scope::parts(ledger::acquire()?.scope()));
+    Some(scope::known_scope(parts).unwrap_or_else(|| ledger::as_tracker(|| scope::scope(parts))))
 }
 
-/// Enters the scope whose names `change` makes of those of the active scope.
-fn enter_derived(change: impl FnOnce(Parts) -> Parts) -> Option<Entered> {
+/// The scope that the active one becomes when `name` is entered. `None` when the thread has no slot.
+pub(super) fn changed(change: Change, name: &str) -> Option<ScopeId> {
     ledger::main_begins();
-    derive(change).and_then(enter_counted)
+    let from = ledger::acquire()?.scope();
+    let known = scope::known_change(from, change, name);
+    Some(known.unwrap_or_else(|| ledger::as_tracker(|| scope::learn_change(from, change, name))))
+}
+
+/// The phase of that scope, which entering `name` led to. A scope that found no room in the table has another phase.
+fn phase_of(scope: ScopeId, name: &str) -> NameId {
+    match scope {
+        OTHER_SCOPES => ledger::as_tracker(|| scope::name(name)),
+        scope => scope::parts(scope).phase,
+    }
+}
+
+/// Enters a scope that entering the phase `name` led to; `None`: none was entered.
+pub(super) fn guard_of_phase(scope: Option<ScopeId>, name: &str) -> ScopeGuard {
+    let phase = scope.map_or(0, |scope| phase_of(scope, name));
+    ScopeGuard { entered: scope.and_then(enter_counted), phase, not_send: PhantomData }
+}
+
+/// Enters a scope that entering a layer led to; `None`: none was entered.
+pub(super) fn guard_of(scope: Option<ScopeId>) -> ScopeGuard {
+    ScopeGuard { entered: scope.and_then(enter_counted), phase: 0, not_send: PhantomData }
 }
 
 /// Enters the phase `name` on this thread; returns its number as well.
 pub fn enter_phase(name: &str) -> (Option<Entered>, NameId) {
-    let mut phase = 0;
-    let entered = enter_derived(|parts| {
-        phase = scope::name(name);
-        Parts { phase, ..parts }
-    });
-    (entered, phase)
+    let scope = changed(Change::Phase, name);
+    (scope.and_then(enter_counted), scope.map_or(0, |scope| phase_of(scope, name)))
 }
 
 /// Enters the layer `path` on this thread, whatever the active one is.
 pub fn enter_layer_alone(path: &str) -> Option<Entered> {
-    enter_derived(|parts| Parts { layer: scope::name(path), ..parts })
+    changed(Change::LayerAlone, path).and_then(enter_counted)
 }
 
 /// Enters the layer `path`, below the active one, on this thread.
 pub fn enter_layer(path: &str) -> Option<Entered> {
-    enter_derived(|parts| {
-        let layer = match parts.layer {
-            0 => scope::name(path),
-            outer => scope::name(&format!("{}.{path}", scope::text(outer))),
-        };
-        Parts { layer, ..parts }
-    })
+    changed(Change::Layer, path).and_then(enter_counted)
 }
 
 /// Enters the phase `name` on this thread, until the guard is dropped. The phase replaces the one around it; the layer
@@ -124,8 +134,7 @@ pub fn enter_layer(path: &str) -> Option<Entered> {
 /// // what this thread allocates here belongs to the phase "forward"
 /// ```
 pub fn phase(name: &str) -> ScopeGuard {
-    let (entered, phase) = enter_phase(name);
-    ScopeGuard { entered, phase, not_send: PhantomData }
+    guard_of_phase(changed(Change::Phase, name), name)
 }
 
 /// Enters the layer `path` on this thread, until the guard is dropped. Within another layer, `path` is appended to that
@@ -139,7 +148,7 @@ pub fn phase(name: &str) -> ScopeGuard {
 /// // what this thread allocates here belongs to the layer "layer1.0.conv1"
 /// ```
 pub fn layer(path: &str) -> ScopeGuard {
-    ScopeGuard { entered: enter_layer(path), phase: 0, not_send: PhantomData }
+    guard_of(changed(Change::Layer, path))
 }
 
 /// Enters a phase on this thread, until the guard is dropped: `let _phase = phase!("forward");`. See
@@ -155,6 +164,10 @@ pub fn layer(path: &str) -> ScopeGuard {
 /// ```
 #[macro_export]
 macro_rules! phase {
+    ($name:literal) => {{
+        static SITE: $crate::Site = $crate::Site::new();
+        SITE.phase($name)
+    }};
     ($name:expr) => {
         $crate::phase($name)
     };
@@ -173,6 +186,10 @@ macro_rules! phase {
 /// ```
 #[macro_export]
 macro_rules! layer {
+    ($path:literal) => {{
+        static SITE: $crate::Site = $crate::Site::new();
+        SITE.layer($path)
+    }};
     ($path:expr) => {
         $crate::layer($path)
     };

@@ -83,7 +83,7 @@ pub fn enter_layer(path: &str) -> Entered {
 /// assert_eq!(hooks::name("aten::add"), hooks::name("aten::add"));
 /// ```
 pub fn name(text: &str) -> Name {
-    Name(ledger::as_tracker(|| scope::name(text)))
+    Name(scope::known_name(text).unwrap_or_else(|| ledger::as_tracker(|| scope::name(text))))
 }
 
 /// The text of a name; empty for a number that no name has.

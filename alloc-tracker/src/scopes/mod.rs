@@ -4,6 +4,8 @@ mod carry;
 mod entered;
 mod guard;
 pub mod hooks;
+mod site;
 
 pub use carry::{Captured, Instrumented, capture};
 pub use guard::{ScopeGuard, layer, phase, too_deep};
+pub use site::Site;
