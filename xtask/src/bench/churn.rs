@@ -1,54 +1,91 @@
 //! malloc+free pairs and JSON: the same work over the tracker, over plain jemalloc in the tracker's configuration, and
 //! over the C library's malloc.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 
 use super::context::Bench;
 use super::measurement::Measurement;
-use super::rounds::rounds;
+use super::rounds::rounds_until;
 use super::workload::{Elapsed, ratio, run_timed, without_allocator_settings};
 use crate::progress::Progress;
 
 const PAIRS: &str = "10000000";
+/// With call stacks a pair takes several times as long.
+const FEWER_PAIRS: &str = "2000000";
+/// One sampled stack for so many allocated bytes.
+const SAMPLED: &str = "512KiB";
+
+/// A program, and its environment.
+type Contender<'a> = (&'a str, Vec<(&'a str, String)>);
 
 /// The rows of malloc+free pairs.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let title = |what: &str, against: &str| {
         format!("10 M malloc+free pairs, mixed sizes, 10,000 live slots a thread, {what}: tracked / {against}")
     };
-    let all = ["churn-tracked", "churn-jemalloc", "churn-glibc"];
-    let one = series(bench, &all, &[PAIRS, "1"])?;
-    let two = series(bench, &all[..2], &[PAIRS, "2"])?;
-    let many = series(bench, &all[..2], &[PAIRS, "16"])?;
-    let c = series(bench, &all[..2], &[PAIRS, "1", "c"])?;
+    let [tracked, plain, glibc] = ["churn-tracked", "churn-jemalloc", "churn-glibc"].map(|name| (name, Vec::new()));
+    let both = [tracked.clone(), plain.clone()];
     let jemalloc = "plain jemalloc";
-    Ok(vec![
-        ratio("churn_1t_vs_jemalloc", title("1 thread", jemalloc), 1.40, [&one[0], &one[1]]),
-        ratio("churn_2t_vs_jemalloc", title("2 threads", jemalloc), 1.40, [&two[0], &two[1]]),
-        ratio("churn_16t_vs_jemalloc", title("16 threads", jemalloc), 1.40, [&many[0], &many[1]]),
-        ratio("churn_1t_vs_glibc", title("1 thread", "glibc"), 0.50, [&one[0], &one[2]]),
-        ratio("churn_1t_c_door_vs_jemalloc", title("1 thread, C's malloc", jemalloc), 1.40, [&c[0], &c[1]]),
-    ])
+    let mut rows = series(bench, &[tracked, plain.clone(), glibc], &[PAIRS, "1"], |times| {
+        vec![
+            ratio("churn_1t_vs_jemalloc", title("1 thread", jemalloc), 1.25, [&times[0], &times[1]]),
+            ratio("churn_1t_vs_glibc", title("1 thread", "glibc"), 0.47, [&times[0], &times[2]]),
+        ]
+    })?;
+    let mut more = |arguments: &[&str], key, what, limit| -> Result<()> {
+        rows.extend(series(bench, &both, arguments, |times| {
+            vec![ratio(key, title(what, jemalloc), limit, [&times[0], &times[1]])]
+        })?);
+        Ok(())
+    };
+    more(&[PAIRS, "2"], "churn_2t_vs_jemalloc", "2 threads", 1.25)?;
+    more(&[PAIRS, "16"], "churn_16t_vs_jemalloc", "16 threads", 1.35)?;
+    more(&[PAIRS, "1", "c"], "churn_1t_c_door_vs_jemalloc", "1 thread, C's malloc", 1.40)?;
+    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+    rows.extend(stacks(bench, plain, scratch.path())?);
+    Ok(rows)
+}
+
+/// The row of pairs whose stacks are sampled and recorded.
+fn stacks(bench: &Bench<'_>, plain: Contender<'_>, folder: &Path) -> Result<Vec<Measurement>> {
+    let timeline = folder.join("churn.timeline.json").display().to_string();
+    let settings = vec![("ALLOC_TRACKER_STACKS", SAMPLED.to_owned()), ("CHURN_TIMELINE", timeline)];
+    let title =
+        format!("2 M such pairs, 1 thread, recorded, a stack sampled every {SAMPLED}: tracked / plain jemalloc");
+    series(bench, &[("churn-tracked", settings), plain], &[FEWER_PAIRS, "1"], |times| {
+        vec![ratio("churn_1t_stacks_vs_jemalloc", title.clone(), 1.60, [&times[0], &times[1]])]
+    })
 }
 
 /// The row of the JSON workload.
-pub fn json(bench: &Bench<'_>) -> Result<Measurement> {
-    let times = series(bench, &["json-tracked", "json-jemalloc"], &[])?;
-    let title = "4 x 40,000 JSON records parsed: tracked / plain jemalloc".to_owned();
-    Ok(ratio("json_vs_jemalloc", title, 1.05, [&times[0], &times[1]]))
+pub fn json(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
+    let both = ["json-tracked", "json-jemalloc"].map(|name| (name, Vec::new()));
+    let title = "4 x 40,000 JSON records parsed: tracked / plain jemalloc";
+    series(bench, &both, &[], |times| vec![ratio("json_vs_jemalloc", title.to_owned(), 1.06, [&times[0], &times[1]])])
 }
 
-/// The times of each program, round by round.
-fn series(bench: &Bench<'_>, programs: &[&str], arguments: &[&str]) -> Result<Vec<Vec<Elapsed>>> {
-    let count = bench.rounds(41, 15);
-    let progress =
-        Progress::parts(format!("bench: {} {}", programs[0], arguments.join(" ")), (count * programs.len()) as u64);
-    let times = rounds(count, programs.len(), |contender| {
-        let mut command = without_allocator_settings(bench.workloads.command(bench.workspace, programs[contender])?);
-        let time = run_timed(command.args(arguments), &progress)?;
+/// What `rows` makes of the times of each contender, round by round: of so many rounds that all rows have a verdict, if it
+/// can be had in time.
+fn series(
+    bench: &Bench<'_>,
+    contenders: &[Contender<'_>],
+    arguments: &[&str],
+    rows: impl Fn(&[Vec<Elapsed>]) -> Vec<Measurement>,
+) -> Result<Vec<Measurement>> {
+    let least = bench.rounds(41, 15);
+    let name = format!("bench: {} {}", contenders[0].0, arguments.join(" "));
+    let progress = Progress::parts(name, (least * contenders.len()) as u64);
+    let run = |contender: usize| {
+        let (program, settings) = &contenders[contender];
+        let mut command = without_allocator_settings(bench.workloads.command(bench.workspace, program)?);
+        let time = run_timed(command.args(arguments).envs(settings.iter().cloned()), &progress)?;
         progress.add(1);
         Ok(time)
-    })?;
+    };
+    let judged = |times: &[Vec<Elapsed>]| rows(times).iter().all(Measurement::is_judged);
+    let times = rounds_until(least, bench.patience(), contenders.len(), run, judged)?;
     progress.done("");
-    Ok(times)
+    Ok(rows(&times))
 }

@@ -1,5 +1,7 @@
 //! What all parts of the benchmark share.
 
+use std::time::Duration;
+
 use crate::programs::Programs;
 use crate::workspace::Workspace;
 
@@ -16,5 +18,10 @@ impl Bench<'_> {
     /// How many rounds of a measurement are run: `full`, or `quick` when fewer are asked for.
     pub fn rounds(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
+    }
+
+    /// How long rounds are added to a measurement that the first ones cannot judge.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(if self.quick { 30 } else { 300 })
     }
 }

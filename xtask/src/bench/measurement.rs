@@ -1,10 +1,12 @@
 //! The result of one measurement: a number, how sure it is, and the limit it is compared with.
 
 use serde_json::{Value, json};
-use trainer_statistics::{median, range};
+use trainer_statistics::{Interval, median, range};
 
 use super::rounds::Compared;
 
+/// The verdict of what may lie on either side of its limit.
+const UNKNOWN: &str = "not known";
 /// Rounds whose middle half disagrees by more than this are called noisy.
 const NOISY: f64 = 0.10;
 
@@ -26,10 +28,10 @@ pub struct Measurement {
 pub enum Reading {
     /// A ratio of times, from rounds; the times are nanoseconds.
     Ratio {
-        /// On the wall clock.
-        wall: Compared,
-        /// The same in CPU time, as a check on a busy machine.
-        cpu: Compared,
+        /// What is judged.
+        judged: Compared,
+        /// The same in CPU time, as a check on a busy machine, where that is not what is judged.
+        cpu: Option<Compared>,
     },
     /// A share of one core in percent, by two instruments, and how long each run was.
     Share {
@@ -50,39 +52,53 @@ impl Measurement {
     /// The number; none when it could not be measured.
     pub fn value(&self) -> Option<f64> {
         match &self.reading {
-            Reading::Ratio { wall, .. } => Some(wall.ratio()),
+            Reading::Ratio { judged, .. } => Some(judged.ratio()),
             Reading::Share { probes, .. } => Some(median(probes)),
             Reading::Number(value, _) => Some(*value),
             Reading::Skipped(_) => None,
         }
     }
 
-    /// `ok`, `over`, or nothing where there is no limit or no number. Of a share, whether all runs kept the limit (`met`),
-    /// none did (`not met`), or some did (`not known`).
+    /// `met`, `not met` or `not known`; nothing where there is no limit or no number. Of a ratio, where the interval of its
+    /// median lies: below the limit, above it, or on both sides. Of a share, whether all runs kept the limit, none, or some.
     pub fn verdict(&self) -> &'static str {
-        if let (Reading::Share { probes, .. }, Some(limit)) = (&self.reading, self.limit) {
-            return match range(probes) {
-                (_, high) if high <= limit => "met",
-                (low, _) if low > limit => "not met",
-                _ => "not known",
-            };
+        let Some(limit) = self.limit else { return "" };
+        let (low, high) = match &self.reading {
+            Reading::Ratio { judged, .. } => {
+                let Interval { low, high } = judged.interval();
+                (low, high)
+            }
+            Reading::Share { probes, .. } => range(probes),
+            Reading::Number(value, _) => (*value, *value),
+            Reading::Skipped(_) => return "",
+        };
+        if high <= limit {
+            "met"
+        } else if low > limit {
+            "not met"
+        } else {
+            UNKNOWN
         }
-        match (self.value(), self.limit) {
-            (Some(value), Some(limit)) if value > limit => "over",
-            (Some(_), Some(_)) => "ok",
-            _ => "",
-        }
+    }
+
+    /// Whether more rounds could not say more: there is a verdict.
+    pub fn is_judged(&self) -> bool {
+        self.verdict() != UNKNOWN
     }
 
     /// How it was measured, for people.
     pub fn detail(&self) -> String {
         match &self.reading {
-            Reading::Ratio { wall, cpu } => {
-                let (low, high) = range(&wall.ratios());
-                let noisy = if wall.spread() > NOISY { ", noisy" } else { "" };
-                let (a, b) = (time(median(&wall.a)), time(median(&wall.b)));
-                let (rounds, cpu) = (wall.a.len(), cpu.ratio());
-                format!("{a} / {b}; {low:.3} to {high:.3} in {rounds} rounds{noisy}; in CPU time {cpu:.3}")
+            Reading::Ratio { judged, cpu } => {
+                let Interval { low, high } = judged.interval();
+                let (least, most) = range(&judged.ratios());
+                let noisy = if judged.spread() > NOISY { ", noisy" } else { "" };
+                let (a, b) = (time(median(&judged.a)), time(median(&judged.b)));
+                let rounds = judged.a.len();
+                let cpu = cpu.as_ref().map_or(String::new(), |cpu| format!("; in CPU time {:.3}", cpu.ratio()));
+                format!(
+                    "95 % interval {low:.3} to {high:.3}; {a} / {b}; {least:.3} to {most:.3} in {rounds} rounds{noisy}{cpu}"
+                )
             }
             Reading::Share { probes, threads, seconds } => {
                 let ((low, high), (least, most)) = (range(probes), range(seconds));
@@ -104,16 +120,19 @@ impl Measurement {
     pub fn json(&self) -> Value {
         let mut object = json!({ "title": self.title, "limit": self.limit, "verdict": self.verdict() });
         let more = match &self.reading {
-            Reading::Ratio { wall, cpu } => {
-                let (low, high) = range(&wall.ratios());
+            Reading::Ratio { judged, cpu } => {
+                let (low, high) = range(&judged.ratios());
+                let interval = judged.interval();
                 json!({
-                    "runs": wall.a.len(),
+                    "runs": judged.a.len(),
                     "low": low,
                     "high": high,
-                    "noisy": wall.spread() > NOISY,
-                    "cpu_time_ratio": cpu.ratio(),
-                    "a_ns": wall.a,
-                    "b_ns": wall.b,
+                    "interval_low": interval.low,
+                    "interval_high": interval.high,
+                    "noisy": judged.spread() > NOISY,
+                    "cpu_time_ratio": cpu.as_ref().map(Compared::ratio),
+                    "a_ns": judged.a,
+                    "b_ns": judged.b,
                 })
             }
             Reading::Share { probes, threads, seconds } => {
@@ -152,23 +171,38 @@ mod tests {
     }
 
     fn ratio(a: &[f64], b: &[f64]) -> Reading {
-        Reading::Ratio { wall: Compared::new(a, b), cpu: Compared::new(a, b) }
+        Reading::Ratio { judged: Compared::new(a, b), cpu: Some(Compared::new(a, b)) }
     }
 
     #[test]
     fn a_ratio_is_told_with_its_spread() {
         let measurement = measurement(ratio(&[1.02e9, 1.04e9], &[1e9, 1e9]));
-        assert_eq!(measurement.detail(), "1.030 s / 1.000 s; 1.020 to 1.040 in 2 rounds; in CPU time 1.030");
-        assert_eq!((measurement.value(), measurement.verdict()), (Some(1.03), "ok"));
+        assert_eq!(
+            measurement.detail(),
+            "95 % interval 1.020 to 1.040; 1.030 s / 1.000 s; 1.020 to 1.040 in 2 rounds; in CPU time 1.030"
+        );
+        assert_eq!((measurement.value(), measurement.verdict()), (Some(1.03), "met"));
         let json = measurement.json();
         assert_eq!((&json["runs"], &json["low"], &json["high"]), (&json!(2), &json!(1.02), &json!(1.04)));
+        assert_eq!((&json["interval_low"], &json["interval_high"]), (&json!(1.02), &json!(1.04)));
     }
 
     #[test]
     fn rounds_that_disagree_are_called_noisy() {
         let noisy = measurement(ratio(&[10.0, 15.0, 20.0, 25.0, 30.0], &[10.0; 5]));
-        assert_eq!(noisy.detail(), "20.0 ns / 10.0 ns; 1.000 to 3.000 in 5 rounds, noisy; in CPU time 2.000");
-        assert_eq!(noisy.verdict(), "over");
+        let detail = "20.0 ns / 10.0 ns; 1.000 to 3.000 in 5 rounds, noisy; in CPU time 2.000";
+        assert!(noisy.detail().ends_with(detail), "{}", noisy.detail());
+        assert_eq!(noisy.verdict(), "not known");
+    }
+
+    /// A limit of 1.05 that lies above, in and below the interval of the median.
+    #[test]
+    fn a_ratio_is_judged_by_the_interval_of_its_median() {
+        let of = |ratios: [f64; 5]| measurement(ratio(&ratios, &[1.0; 5]));
+        let all =
+            [[1.0, 1.01, 1.02, 1.03, 1.04], [1.0, 1.02, 1.04, 1.06, 1.08], [1.06, 1.07, 1.08, 1.09, 1.10]].map(of);
+        assert_eq!(all.each_ref().map(Measurement::verdict), ["met", "not known", "not met"]);
+        assert_eq!(all.each_ref().map(Measurement::is_judged), [true, false, true]);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     for part in parts {
         measurements.extend(match part {
             Part::Churn => churn::measure(&bench)?,
-            Part::Json => vec![churn::json(&bench)?],
+            Part::Json => churn::json(&bench)?,
             Part::Instructions => instructions::measure(&bench)?,
             Part::Train => train_step::measure(&bench)?,
             Part::Probes => probes::measure(&bench)?,

@@ -92,7 +92,7 @@ impl Times {
 
     /// What the peer took over what its own allocator and jemalloc took, on a clock.
     fn ratios(&self, clock: fn(&Elapsed) -> f64) -> [f64; 2] {
-        [&self.own, &self.jemalloc].map(|other| compared(&self.peer, other, clock).ratio())
+        [&self.own, &self.jemalloc].map(|other| compared([&self.peer, other], 1, clock).ratio())
     }
 }
 

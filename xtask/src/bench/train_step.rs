@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::context::Bench;
 use super::measurement::{Measurement, Reading};
-use super::rounds::rounds;
-use super::workload::{Elapsed, ratio, without_allocator_settings};
+use super::rounds::{rounds, rounds_until};
+use super::workload::{Elapsed, cpu_ratio_of_steps, ratio_of_steps, without_allocator_settings};
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::trainer_compare::DATA;
@@ -37,27 +37,41 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let timeline = scratch.path().join("bench.timeline.json");
     // Small steps are short: more of them for the same time.
-    let (sets, steps, small_steps) = (bench.rounds(3, 1), bench.rounds(12, 6), bench.rounds(24, 15));
-    let turns = sets * (WARM_UP + steps) * CONTENDERS.len() + (WARM_UP + small_steps) * 2;
+    let (sets, steps, small_steps) = (bench.rounds(3, 2), bench.rounds(12, 6), bench.rounds(24, 15));
+    let turns = sets * ((WARM_UP + steps) * CONTENDERS.len() + (WARM_UP + small_steps) * 2);
     let progress = Progress::parts("bench: ResNet-18 training step", turns as u64);
-    let mut times = vec![Vec::new(); CONTENDERS.len()];
-    for _ in 0..sets {
-        let set = take_turns(bench, &programs, (&CONTENDERS, BATCH, steps), &timeline, &progress)?;
-        times.iter_mut().zip(set).for_each(|(all, some)| all.extend(some));
-    }
-    let memory = tracker_bytes(&timeline)?;
-    let small = take_turns(bench, &programs, (&CONTENDERS[..2], SMALL_BATCH, small_steps), &timeline, &progress)?;
-    progress.done("");
+    let sets_of = |contenders: &[(&str, &str)], batch, steps, rows: &dyn Fn(&[Vec<Elapsed>]) -> Vec<Measurement>| {
+        let set = |_| take_turns(bench, &programs, (contenders, batch, steps), &timeline, &progress);
+        let judged = |sets: &[Vec<Vec<Vec<Elapsed>>>]| rows(&joined(&sets[0])).iter().all(Measurement::is_judged);
+        let sets = rounds_until(sets, bench.patience(), 1, set, judged)?;
+        anyhow::Ok(rows(&joined(&sets[0])))
+    };
     let title =
         |batch, against| format!("ResNet-18 training step, batch {batch}, 224 x 224, 1 thread: tracked / {against}");
     let same = "the same program with tracking off";
     let glibc = "untracked over glibc";
-    Ok(vec![
-        ratio("train_step_vs_same_allocator", title(BATCH, same), 1.01, [&times[0], &times[1]]),
-        ratio("train_step_vs_glibc", title(BATCH, glibc), 1.00, [&times[0], &times[2]]),
-        ratio("small_train_step_vs_same_allocator", title(SMALL_BATCH, same), 1.05, [&small[0], &small[1]]),
-        memory,
-    ])
+    let mut rows = sets_of(&CONTENDERS, BATCH, steps, &|times| {
+        let both = [&times[0][..], &times[1]];
+        let cpu = title(BATCH, same) + ", in CPU time";
+        vec![
+            ratio_of_steps("train_step_vs_same_allocator", title(BATCH, same), 1.01, both, steps),
+            cpu_ratio_of_steps("train_step_cpu_vs_same_allocator", cpu, 1.02, both, steps),
+            ratio_of_steps("train_step_vs_glibc", title(BATCH, glibc), 1.00, [&times[0], &times[2]], steps),
+        ]
+    })?;
+    rows.push(tracker_bytes(&timeline)?);
+    rows.extend(sets_of(&CONTENDERS[..2], SMALL_BATCH, small_steps, &|times| {
+        let both = [&times[0][..], &times[1]];
+        vec![ratio_of_steps("small_train_step_vs_same_allocator", title(SMALL_BATCH, same), 1.05, both, small_steps)]
+    })?);
+    progress.done("");
+    Ok(rows)
+}
+
+/// The times of each contender in all sets, one set after the other.
+fn joined(sets: &[Vec<Vec<Elapsed>>]) -> Vec<Vec<Elapsed>> {
+    let contenders = sets.first().map_or(0, Vec::len);
+    (0..contenders).map(|contender| sets.iter().flat_map(|set| set[contender].clone()).collect()).collect()
 }
 
 /// Starts a process of each of these contenders and lets them do their steps in turn, one of them computing at a time.

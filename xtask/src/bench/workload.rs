@@ -37,17 +37,40 @@ impl Elapsed {
     }
 }
 
-/// Two programs' runs, round by round, on one of the clocks.
-pub fn compared(a: &[Elapsed], b: &[Elapsed], clock: fn(&Elapsed) -> f64) -> Compared {
+/// Two programs' runs, round by round, on one of the clocks; of each process so many in a row.
+pub fn compared([a, b]: [&[Elapsed]; 2], of_a_process: usize, clock: fn(&Elapsed) -> f64) -> Compared {
     let [a, b] = [a, b].map(|runs| runs.iter().map(clock).collect::<Vec<_>>());
-    Compared::new(&a, &b)
+    Compared { of_a_process, ..Compared::new(&a, &b) }
 }
 
-/// The ratio of two programs' runs, on both clocks, as a row of the table.
-pub fn ratio(key: &'static str, title: String, limit: f64, [a, b]: [&[Elapsed]; 2]) -> Measurement {
-    let wall = compared(a, b, |elapsed| elapsed.wall);
-    let cpu = compared(a, b, |elapsed| elapsed.cpu);
-    Measurement { key, title, limit: Some(limit), reading: Reading::Ratio { wall, cpu } }
+/// The ratio of two programs' runs on the wall clock, as a row of the table; each run is a process.
+pub fn ratio(key: &'static str, title: String, limit: f64, runs: [&[Elapsed]; 2]) -> Measurement {
+    ratio_of_steps(key, title, limit, runs, 1)
+}
+
+/// The same of steps, of which each process made so many.
+pub fn ratio_of_steps(
+    key: &'static str,
+    title: String,
+    limit: f64,
+    steps: [&[Elapsed]; 2],
+    of_a_process: usize,
+) -> Measurement {
+    let judged = compared(steps, of_a_process, |elapsed| elapsed.wall);
+    let cpu = compared(steps, of_a_process, |elapsed| elapsed.cpu);
+    Measurement { key, title, limit: Some(limit), reading: Reading::Ratio { judged, cpu: Some(cpu) } }
+}
+
+/// The same in CPU time.
+pub fn cpu_ratio_of_steps(
+    key: &'static str,
+    title: String,
+    limit: f64,
+    steps: [&[Elapsed]; 2],
+    of_a_process: usize,
+) -> Measurement {
+    let judged = compared(steps, of_a_process, |elapsed| elapsed.cpu);
+    Measurement { key, title, limit: Some(limit), reading: Reading::Ratio { judged, cpu: None } }
 }
 
 /// `command` without the variables that change how the allocators work.
