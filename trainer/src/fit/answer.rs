@@ -1,7 +1,9 @@
 //! The answer in words and as JSON.
+use anyhow::Result;
 use serde::Serialize;
 
 use super::estimate::{Estimate, Expected, Point, Verdict};
+use super::forecast::Needed;
 use super::trial::Pages;
 use super::verified::Verified;
 use crate::figures::mib;
@@ -47,6 +49,11 @@ pub(super) struct Part {
     /// 0 when not even one image fits.
     pub(super) largest_that_fits: u64,
     pub(super) smallest_that_does_not: u64,
+    /// What the largest batch that fits has live by the forecast, and needs; where none fits, the smallest that can be trained.
+    pub(super) at_the_edge: Needed,
+    pub(super) expected_at_the_edge: Expected,
+    /// Live bytes of one image more than that.
+    pub(super) bytes_an_image: u64,
     pub(super) estimate: Estimate,
     pub(super) points: Vec<Point>,
     pub(super) verified: Option<Verified>,
@@ -54,17 +61,22 @@ pub(super) struct Part {
 
 impl Part {
     /// What `estimate` says of `batch` and of all batches under `budget`.
-    pub(super) fn new(estimate: Estimate, points: Vec<Point>, batch: u64, budget: u64) -> Part {
-        let (largest_that_fits, smallest_that_does_not) = estimate.edge(budget);
-        Part {
-            verdict: estimate.verdict(batch, budget),
-            expected: estimate.at(batch),
+    pub(super) fn new(estimate: Estimate, points: Vec<Point>, batch: u64, budget: u64) -> Result<Part> {
+        let (largest_that_fits, smallest_that_does_not) = estimate.edge(budget)?;
+        let live = &estimate.live;
+        let edge = largest_that_fits.max(live.case.smallest());
+        Ok(Part {
+            verdict: estimate.verdict(batch, budget)?,
+            expected: estimate.at(batch)?,
             largest_that_fits,
             smallest_that_does_not,
+            at_the_edge: live.case.needed(edge, &live.forecast)?,
+            expected_at_the_edge: estimate.at(edge)?,
+            bytes_an_image: live.at(edge + 1)? - live.at(edge)?,
             estimate,
             points,
             verified: None,
-        }
+        })
     }
 
     /// Whether runs contradicted the estimate.
@@ -85,8 +97,12 @@ impl Part {
     fn edge_text(&self) -> String {
         match self.largest_that_fits {
             0 => format!(
-                "no batch fits: even one image needs {} at least; give a larger --budget or a smaller --image-size",
-                mib(self.estimate.at(1).least_bytes)
+                "no batch fits: even {} needs {} at least; give a larger --budget or a smaller --image-size",
+                match self.estimate.live.case.smallest() {
+                    1 => "one image".to_owned(),
+                    images => format!("the smallest that can be trained, {images},"),
+                },
+                mib(self.expected_at_the_edge.least_bytes)
             ),
             largest => format!(
                 "the largest batch that fits is {largest}; the smallest that certainly does not is {}",
@@ -125,17 +141,19 @@ impl Answer {
             ));
         }
         let size = |bytes: f64| mib(bytes.max(0.0) as u64);
-        let Estimate { fixed_bytes, bytes_an_image, least_bytes_an_image, base_bytes, kept_bytes, share, .. } =
-            as_set.estimate;
+        let Estimate { fixed_bytes, base_bytes, kept_bytes, share, .. } = as_set.estimate;
+        let Needed { plan_bytes, workspace_bytes, phase, layer, .. } = &as_set.at_the_edge;
         text.push_str(&format!(
-            "\nlive whatever the batch: {} (runtime, parameters, gradients, state of {optimizer_text}); for each image: {} to \
-             {}; by the shapes of its input and saved activations alone: {}\n\
-             besides what is live: {} (tracker, libraries' written pages, stacks, kernel), and in freed pages that \
-             the allocator keeps up to {} and {:.0} % of the images' part",
-            size(fixed_bytes),
-            size(least_bytes_an_image),
-            size(bytes_an_image),
+            "\nby the plan, whatever the batch: {} (parameters, buffers, gradients, state of {optimizer_text}); for each image at \
+             the edge {}; by the shapes of its input and saved activations alone: {}\n\
+             most is live there in phase {phase}, layer {layer}: {} of tensors by the plan, {} inside of the operator\n\
+             besides what is live: {} (libtorch's own heap, tracker, libraries' written pages, stacks, kernel), and in freed pages \
+             that the allocator keeps up to {} and {:.0} % of the images' part",
+            mib(fixed_bytes),
+            mib(as_set.bytes_an_image),
             mib(self.shapes_bytes_an_image),
+            mib(*plan_bytes),
+            mib(*workspace_bytes),
             size(base_bytes),
             size(kept_bytes),
             share * 100.0
@@ -179,10 +197,12 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::estimate::tests::live;
 
     const MIB: u64 = 1 << 20;
 
-    /// Live 80 + 10 B MiB, and 20 besides; as set, up to 16 MiB and 30 % of 10 B more.
+    /// Live 80 + 10 B MiB, of that 0.7 of parameters, gradients and state, and 20 besides; as set, up to 16 MiB and 30 % of what
+    /// grows more.
     fn answer(budget: u64) -> Answer {
         let point = |batch| Point {
             batch,
@@ -191,10 +211,11 @@ mod tests {
             file_bytes: 70 * MIB,
             step_ns: 2_000_000,
         };
-        let points = vec![point(2), point(4)];
+        let points = vec![point(2), point(40)];
         let slow = points.iter().map(|point| Point { step_ns: 3_000_000, ..*point }).collect();
-        let given_back = Estimate::given_back(&points, 9 * MIB).expect("two points");
-        let as_set = Estimate::as_set(&points, Some(&given_back), 9 * MIB).expect("two points");
+        let live = live(80, 10, 40);
+        let given_back = Estimate::given_back(&points, &live).expect("can be planned").expect("points");
+        let as_set = Estimate::as_set(&points, Some(&given_back), &live).expect("can be planned").expect("points");
         let (optimizer, momentum, optimizer_text) = Answer::of(Optimizer::default());
         Answer {
             model: "resnet18".to_owned(),
@@ -208,24 +229,26 @@ mod tests {
             batch: 20,
             shapes_bytes_an_image: 9 * MIB,
             measured_by: "cgroup-v1",
-            as_set: Part::new(as_set, points, 20, budget),
-            pages_given_back: Some(Part::new(given_back, slow, 20, budget)),
+            as_set: Part::new(as_set, points, 20, budget).expect("can be planned"),
+            pages_given_back: Some(Part::new(given_back, slow, 20, budget).expect("can be planned")),
         }
     }
 
-    /// Of 382 MiB: 20 images need 300 - 3 to 300 + 6, and as set 16 and 30 % of 200 more; 27 need 376 at most, 29 need 387 at least.
+    /// Of 406 MiB: 20 images need 300 - 3 to 300 + 6, and as set 16 and 30 % of 279.3 more; 30 need 406 at most, 31 need 407 at
+    /// least.
     #[test]
     fn an_answer_in_words() {
-        let text = answer(382 * MIB).text();
+        let text = answer(406 * MIB).text();
         for line in [
             "resnet18 in training by sgd with momentum 0.9 with batch 20, images of 3x97x97, fits: it needs 297.0 MiB to \
-             382.0 MiB of 382.0 MiB",
-            "the largest batch that fits is 20; the smallest that certainly does not is 29",
+             405.8 MiB of 406.0 MiB",
+            "the largest batch that fits is 20; the smallest that certainly does not is 31",
             "with freed pages given back at once (_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0) it fits: it needs \
-             297.0 MiB to 306.0 MiB of 382.0 MiB; the largest batch that fits is 27; the smallest that certainly does not \
-             is 29; a step takes 1.50 times as long",
-            "measured by cgroup-v1: batch   4 needed 140.0 MiB, of that 120.0 MiB live",
-            "measured by cgroup-v1: batch   4, pages given back needed 140.0 MiB, of that 120.0 MiB live",
+             297.0 MiB to 306.0 MiB of 406.0 MiB; the largest batch that fits is 30; the smallest that certainly does not \
+             is 31; a step takes 1.50 times as long",
+            "most is live there in phase forward, layer operator: 0.0 MiB of tensors by the plan, 280.0 MiB inside of the operator",
+            "measured by cgroup-v1: batch  40 needed 500.0 MiB, of that 480.0 MiB live",
+            "measured by cgroup-v1: batch  40, pages given back needed 500.0 MiB, of that 480.0 MiB live",
         ] {
             assert!(text.lines().any(|found| found == line), "{line:?} is missing in\n{text}");
         }
@@ -234,11 +257,11 @@ mod tests {
     /// The fields that scripts read stand where they stood; what is new stands beside them.
     #[test]
     fn an_answer_as_json() {
-        let json = serde_json::to_value(answer(382 * MIB)).expect("an object");
+        let json = serde_json::to_value(answer(406 * MIB)).expect("an object");
         assert_eq!((&json["verdict"], &json["largest_that_fits"]), (&"fits".into(), &20.into()));
         assert_eq!((&json["optimizer"], &json["momentum"]), (&"sgd".into(), &0.9.into()));
-        assert_eq!(json["pages_given_back"]["largest_that_fits"], 27);
-        assert_eq!(json["points"][1]["batch"], 4);
+        assert_eq!(json["pages_given_back"]["largest_that_fits"], 30);
+        assert_eq!(json["points"][1]["batch"], 40);
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //!   libraries wrote, the tracker, stacks.
 //! - *Page tables* take 8 bytes for each page of 4,096.
 //!
-//! From some batch on an operator may take another way, with some MiB more at once. Of three measured batches the smaller of the
-//! two rises counts, so that such a jump between two of them does not become a slope.
+//! From some batch on an operator may take another way, with some MiB more at once. Of the three largest measured batches the
+//! smaller of the two rises counts, so that such a jump between two of them does not become a slope.
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Category, Timeline};
@@ -23,6 +23,8 @@ use crate::model::peak::Step;
 
 /// The bytes of pages that one byte of page tables stands for: 8 bytes for 4,096.
 const BYTES_A_TABLE_BYTE: u64 = 512;
+/// So many measured batches, the largest ones, tell how workspace grows.
+const TELLING: usize = 3;
 /// What belongs to the process and to no tensor.
 const BESIDES: [Category; 3] = [Category::Runtime, Category::Metadata, Category::Other];
 
@@ -69,6 +71,11 @@ pub(super) struct Needed {
     pub(super) layer: String,
 }
 
+/// The bytes of the page tables that `bytes` of memory have.
+pub(super) fn page_tables(bytes: u64) -> u64 {
+    bytes / BYTES_A_TABLE_BYTE
+}
+
 impl Needed {
     /// All of it.
     pub(super) fn bytes(&self) -> u64 {
@@ -100,9 +107,10 @@ impl Sample {
 }
 
 impl Line {
-    /// Through `points`, batch and bytes, as the last of them and the smallest rise say. One point alone rises as if all of it
-    /// grew with the batch.
+    /// Through `points`, batch and bytes, as the last of them and the smallest of their last rises say. One point alone rises as
+    /// if all of it grew with the batch.
     fn through(points: &[(u64, u64)]) -> Line {
+        let points = &points[points.len().saturating_sub(TELLING)..];
         let Some(&(batch, bytes)) = points.last() else { return Line::default() };
         let rise = |pair: &[(u64, u64)]| (pair[1].1 as f64 - pair[0].1 as f64) / (pair[1].0 - pair[0].0) as f64;
         let all_of_it = bytes as f64 / batch as f64;
@@ -119,6 +127,13 @@ impl Forecast {
     /// A process of `process_bytes`, and no workspace: all that can be said without runs of the network.
     pub(super) fn of_shapes(process_bytes: u64) -> Forecast {
         Forecast { process_bytes, ..Forecast::default() }
+    }
+
+    /// One operator with so much workspace, and nothing else.
+    #[cfg(test)]
+    pub(super) fn of_workspace(fixed_bytes: u64, bytes_an_input: u64) -> Forecast {
+        let line = Line { fixed: fixed_bytes as f64, each: bytes_an_input as f64 };
+        Forecast { workspace: [(("forward".to_owned(), "operator".to_owned()), line)].into(), ..Forecast::default() }
     }
 
     /// The terms that `samples` showed. They stand in the order of their batches.
@@ -148,15 +163,20 @@ impl Forecast {
     /// What `batch` needs, whose plan is `step`.
     pub(super) fn needed(&self, batch: u64, step: &Step) -> Needed {
         let (bytes, workspace_bytes, (phase, layer)) = self.most(batch, step);
-        let grown = if self.measured_bytes > 0 { bytes.saturating_sub(self.measured_bytes) } else { 0 };
+        let beyond = if self.measured_bytes > 0 { bytes.saturating_sub(self.measured_bytes) } else { 0 };
         Needed {
             plan_bytes: bytes - workspace_bytes,
             workspace_bytes,
             process_bytes: self.process_bytes,
-            page_table_bytes: grown / BYTES_A_TABLE_BYTE,
+            page_table_bytes: page_tables(beyond),
             phase,
             layer,
         }
+    }
+
+    /// Tensors and workspace of `batch` at its peak, whose plan is `step`.
+    pub(super) fn live(&self, batch: u64, step: &Step) -> u64 {
+        self.most(batch, step).0
     }
 
     /// The most tensors and workspace at any place, the workspace in it, and the place.
@@ -192,6 +212,11 @@ mod tests {
     fn a_jump_is_no_slope() {
         assert_eq!(Line::through(&[(4, MIB), (8, MIB), (16, 4 * MIB)]).at(1000), 4 * MIB);
         assert_eq!(Line::through(&[(4, MIB), (8, 4 * MIB), (16, 4 * MIB)]).at(1000), 4 * MIB);
+        assert_eq!(
+            Line::through(&[(1, MIB), (2, MIB), (4, MIB), (8, 2 * MIB), (16, 4 * MIB)]).at(32),
+            8 * MIB,
+            "three tell"
+        );
         assert_eq!(Line::through(&[(8, MIB)]).at(16), 2 * MIB, "of one point all may grow");
         assert_eq!(Line::through(&[(8, 4), (16, 2)]).at(1000), 2, "what falls stays");
         assert_eq!(Line::through(&[]).at(1000), 0);

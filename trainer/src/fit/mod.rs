@@ -1,8 +1,8 @@
-//! `trainer fit`: whether a training run fits into a budget of memory, from a few small batches and a straight line.
+//! `trainer fit`: whether a training run fits into a budget of memory, from a few measured batches and the network's plan.
 //!
 //! ```text
-//! small batches, measured -> line -> about where the edge is -> larger batches, measured -> line -> answer
-//!                                                          \-> runs at the edge with the budget as limit (--verify)
+//! small batches, measured -> forecast -> about where the edge is -> larger batches, measured -> forecast -> answer
+//!                                                              \-> runs at the edge with the budget as limit (--verify)
 //! ```
 //!
 //! Each batch is measured twice: with the allocator as it is set, which usually keeps freed pages, and with all freed pages
@@ -33,8 +33,10 @@ use anyhow::{Context, Result, ensure};
 pub use self::table::fit_table;
 
 use self::answer::{Answer, Part};
-use self::estimate::{Estimate, Point};
-use self::trial::{Pages, STEPS, Trial, Trials};
+use self::case::Case;
+use self::estimate::{Estimate, Live, Point};
+use self::forecast::{Forecast, Sample};
+use self::trial::{Measured, Pages, STEPS, Trial, Trials};
 use self::verified::Verified;
 use crate::child::Job;
 use crate::cli::{FitArgs, WorkArgs};
@@ -45,10 +47,12 @@ use crate::{check, console, exit_code, interrupt};
 
 /// The batches that are measured first. One image alone has no batch statistics when the last maps are 1x1.
 const FIRST: [u64; 2] = [2, 4];
-/// The next ones are these parts, in eighths, of the largest batch that seems to fit by then, or of `MOST` if that is less.
-/// The last one lies near the edge, because operators take another way, with more workspace, from some batch on.
+/// The next ones are these parts, in eighths, of the largest batch that seems to fit by then, or of the largest that is measured
+/// if that is less. The last one lies near the edge, because operators take another way, with more workspace, from some batch on.
 const EIGHTHS: [u64; 3] = [2, 4, 7];
+/// A batch of so many images is measured in any case, and one whose step takes no longer than this.
 const MOST: u64 = 64;
+const MOST_STEP_NS: u64 = 1_000_000_000;
 /// When a batch that was to fit is killed, the next one that is tried is smaller by this part.
 const DOWN: u64 = 16;
 
@@ -84,13 +88,15 @@ pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     let trials = Trials { job, work: &work, folder: folder.path() };
     let shapes = bytes_an_image(&model.stages(classes), model.input_of(size))?;
 
-    let Some(Points { as_set, given_back, by }) = measure(args, &trials, shapes)? else {
+    let mut points = Points::of(Case { model, size, classes, optimizer });
+    if !points.measure(args, &trials)? {
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
-    };
-    let sharp = Estimate::given_back(&given_back, shapes);
-    let estimate = Estimate::as_set(&as_set, sharp.as_ref(), shapes).context("fewer than two batches were measured")?;
+    }
+    let (sharp, estimate) = points.estimates()?;
+    let estimate = estimate.context("no batch was measured")?;
+    let Points { as_set, given_back, by, .. } = points;
     let part = |estimate, points, pages| -> Result<Part> {
-        let part = Part::new(estimate, points, batch, args.budget);
+        let part = Part::new(estimate, points, batch, args.budget)?;
         let wanted = args.verify || args.search;
         let verified = wanted.then(|| verify(args, &trials, pages, &part.estimate)).transpose()?;
         Ok(Part { verified, ..part })
@@ -122,17 +128,52 @@ pub fn fit(args: &FitArgs) -> Result<ExitCode> {
     Ok(if answer.is_wrong() { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// What was measured.
-#[derive(Default)]
+/// What was measured of a network.
 struct Points {
+    case: Case,
     as_set: Vec<Point>,
     /// Empty where the allocator cannot be told to give pages back.
     given_back: Vec<Point>,
+    /// What the runs had at each place: of those that gave pages back, where there are such.
+    samples: Vec<Sample>,
     /// What counted.
     by: &'static str,
 }
 
 impl Points {
+    fn of(case: Case) -> Points {
+        Points { case, as_set: Vec::new(), given_back: Vec::new(), samples: Vec::new(), by: "" }
+    }
+
+    /// Measures all batches. Returns whether it was done; the user may have ended it.
+    fn measure(&mut self, args: &FitArgs, trials: &Trials<'_>) -> Result<bool> {
+        let first = if args.measure.is_empty() { &FIRST[..] } else { &args.measure };
+        for &batch in first {
+            if !self.add(trials, batch)? {
+                return Ok(false);
+            }
+        }
+        if args.measure.is_empty() {
+            for part in EIGHTHS {
+                let (sharp, as_set) = self.estimates()?;
+                let edge = sharp.or(as_set).map(|estimate| estimate.edge(args.budget)).transpose()?;
+                let batch = edge.map_or(0, |(_, fails)| fails.min(self.most())) * part / 8;
+                let larger = self.as_set.iter().all(|point| point.batch < batch);
+                if larger && !self.add(trials, batch)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The largest batch that is worth its time.
+    fn most(&self) -> u64 {
+        let slowest = self.given_back.iter().chain(&self.as_set).max_by_key(|point| point.step_ns);
+        let an_image = slowest.map_or(u64::MAX, |point| point.step_ns / point.batch);
+        MOST.max(MOST_STEP_NS / an_image.max(1))
+    }
+
     /// Measures `batch` in both ways. Returns whether it was done; the user may have ended it.
     fn add(&mut self, trials: &Trials<'_>, batch: u64) -> Result<bool> {
         for pages in [Pages::AsSet, Pages::GivenBack] {
@@ -144,48 +185,39 @@ impl Points {
             if interrupt::requested() {
                 return Ok(false);
             }
-            let measured = measured?;
-            self.by = measured.by;
+            let Measured { point, timeline, by, can_give_back } = measured?;
+            self.by = by;
             match pages {
-                Pages::AsSet => self.as_set.push(measured.point),
-                Pages::GivenBack => self.given_back.push(measured.point),
+                Pages::AsSet => self.as_set.push(point),
+                Pages::GivenBack => self.given_back.push(point),
             }
-            if !measured.can_give_back {
+            if pages == Pages::GivenBack || !can_give_back {
+                let step = self.case.step(batch)?;
+                self.samples.push(Sample::new(batch, step, point.unreclaimable_bytes, &timeline));
+            }
+            if !can_give_back {
                 break;
             }
         }
         Ok(true)
     }
-}
 
-/// Measures the batches; `None` when the user ended it.
-fn measure(args: &FitArgs, trials: &Trials<'_>, shapes: u64) -> Result<Option<Points>> {
-    let mut points = Points::default();
-    let first = if args.measure.is_empty() { &FIRST[..] } else { &args.measure };
-    for &batch in first {
-        if !points.add(trials, batch)? {
-            return Ok(None);
-        }
+    /// What is expected of other batches with all pages given back, and with the allocator as it is set.
+    fn estimates(&self) -> Result<(Option<Estimate>, Option<Estimate>)> {
+        let Some(last) = self.given_back.last().or(self.as_set.last()) else { return Ok((None, None)) };
+        let measured = (last.batch, last.live_bytes);
+        let live = Live { case: self.case, forecast: Forecast::measured(&self.samples), measured };
+        let sharp = Estimate::given_back(&self.given_back, &live)?;
+        let as_set = Estimate::as_set(&self.as_set, sharp.as_ref(), &live)?;
+        Ok((sharp, as_set))
     }
-    if args.measure.is_empty() {
-        for part in EIGHTHS {
-            let sharp = Estimate::given_back(&points.given_back, shapes);
-            let estimate = sharp.or_else(|| Estimate::as_set(&points.as_set, None, shapes));
-            let batch = estimate.map_or(0, |estimate| estimate.edge(args.budget).1.min(MOST)) * part / 8;
-            let larger = points.as_set.iter().all(|point| point.batch < batch);
-            if larger && !points.add(trials, batch)? {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(points))
 }
 
 /// Runs the largest batch that fits, which must pass, and the smallest that does not, which must be killed. If the first
 /// is killed, smaller ones are run until one passes. With `--search`, also as many between those that passed and those that
 /// were killed as it takes until a batch passes and the next one is killed.
 fn verify(args: &FitArgs, trials: &Trials<'_>, pages: Pages, estimate: &Estimate) -> Result<Verified> {
-    let (fits, fails) = estimate.edge(args.budget);
+    let (fits, fails) = estimate.edge(args.budget)?;
     let (mut done, mut skipped): (Vec<Trial>, Option<String>) = (Vec::new(), None);
     // Whether the batch passed; `None` when it could not be run.
     let mut run = |batch: u64| -> Option<bool> {
@@ -222,5 +254,5 @@ fn verify(args: &FitArgs, trials: &Trials<'_>, pages: Pages, estimate: &Estimate
             None => break,
         }
     }
-    Ok(Verified::new(done, skipped, estimate, args.budget))
+    Verified::new(done, skipped, estimate, args.budget)
 }

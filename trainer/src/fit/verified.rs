@@ -1,4 +1,5 @@
 //! What real runs with the budget as their limit did, and whether that is what the estimate says.
+use anyhow::Result;
 use serde::Serialize;
 
 use super::estimate::{Estimate, Verdict};
@@ -21,17 +22,25 @@ pub(super) struct Verified {
 
 impl Verified {
     /// Judges `trials` by what the estimate promises of each.
-    pub(super) fn new(trials: Vec<Trial>, skipped: Option<String>, estimate: &Estimate, budget: u64) -> Verified {
-        let as_promised = |trial: &Trial| match estimate.verdict(trial.batch, budget) {
-            Verdict::Fits => trial.passed,
-            Verdict::DoesNotFit => trial.broke,
-            Verdict::TooClose => true,
+    pub(super) fn new(
+        trials: Vec<Trial>,
+        skipped: Option<String>,
+        estimate: &Estimate,
+        budget: u64,
+    ) -> Result<Verified> {
+        let as_promised = |trial: &Trial| -> Result<bool> {
+            Ok(match estimate.verdict(trial.batch, budget)? {
+                Verdict::Fits => trial.passed,
+                Verdict::DoesNotFit => trial.broke,
+                Verdict::TooClose => true,
+            })
         };
-        let holds = (!trials.is_empty()).then(|| trials.iter().all(as_promised));
+        let promised = trials.iter().map(as_promised).collect::<Result<Vec<bool>>>()?;
+        let holds = (!trials.is_empty()).then(|| promised.into_iter().all(|kept| kept));
         let smallest_killed = trials.iter().filter(|trial| trial.broke).map(|trial| trial.batch).min();
         let passed = trials.iter().filter(|trial| trial.passed).map(|trial| trial.batch);
         let largest_passed = passed.filter(|&batch| smallest_killed.is_none_or(|killed| batch < killed)).max();
-        Verified { trials, skipped, holds, smallest_killed, largest_passed }
+        Ok(Verified { trials, skipped, holds, smallest_killed, largest_passed })
     }
 
     /// In words, a line each.
@@ -79,6 +88,7 @@ impl Verified {
 mod tests {
     use super::*;
     use crate::fit::estimate::Point;
+    use crate::fit::estimate::tests::live;
 
     const MIB: u64 = 1 << 20;
 
@@ -91,10 +101,11 @@ mod tests {
             file_bytes: 0,
             step_ns: 0,
         };
-        let estimate = Estimate::given_back(&[point(2), point(4)], 0).expect("two points");
-        assert_eq!(estimate.edge(327 * MIB), (22, 24));
+        let estimate =
+            Estimate::given_back(&[point(2), point(24)], &live(80, 10, 24)).expect("planned").expect("points");
+        assert_eq!(estimate.edge(327 * MIB).expect("can be planned"), (22, 24));
         let trials = trials.iter().map(|&(batch, passed)| Trial::ended(batch, passed));
-        Verified::new(trials.collect(), None, &estimate, 327 * MIB)
+        Verified::new(trials.collect(), None, &estimate, 327 * MIB).expect("can be planned")
     }
 
     #[test]
