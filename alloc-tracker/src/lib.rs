@@ -79,6 +79,8 @@ mod sampler;
 
 mod ledger;
 
+mod errands;
+
 pub mod devices;
 
 mod stacks;

@@ -14,7 +14,7 @@ fn sum(timeline: &Timeline, counts: impl Fn(&str) -> bool) -> u64 {
     timeline.tracker.probes_ns.iter().filter(|(probe, _)| counts(probe)).map(|(_, ns)| ns).sum()
 }
 
-/// The threads do more than read probes. The first tick and the last, and the figures at the end, are the program's thread's.
+/// The threads do more than read probes. The first tick and the last, and the figures at the end, are of the one that has the files.
 #[test]
 fn the_probes_take_less_than_the_threads_that_read_them() {
     let timeline = timeline();
@@ -22,9 +22,9 @@ fn the_probes_take_less_than_the_threads_that_read_them() {
     let ours = utilisation
         .threads
         .iter()
-        .filter(|thread| ["alloc-recorder", "alloc-worker", "alloc-marker"].contains(&&*thread.name));
+        .filter(|thread| ["alloc-recorder", "alloc-worker", "alloc-files"].contains(&&*thread.name));
     let threads: Vec<u64> = ours.map(|thread| thread.user_ns + thread.system_ns).collect();
-    assert_eq!(threads.len(), 2, "{:?}", utilisation.threads);
+    assert_eq!(threads.len(), 3, "{:?}", utilisation.threads);
     let probes = sum(timeline, |probe| probe != "closing");
     println!("{} ms of {} ms: {:?}", probes / MS, threads.iter().sum::<u64>() / MS, timeline.tracker.probes_ns);
     // The kernel counts whole ticks of a hundredth of a second, user and system apart, for each thread.

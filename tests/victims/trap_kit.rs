@@ -1,8 +1,9 @@
 //! Helpers of the trap programs: the line that each check prints, the session that the first argument asks for, errno,
-//! C functions that the `libc` crate does not declare, and random numbers.
+//! C functions that the `libc` crate does not declare, random numbers, descriptors, and system calls that are refused.
 #![allow(dead_code, reason = "no trap needs all of it")]
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_long, c_void};
 use std::fmt::Debug;
+use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use alloc_tracker::Session;
@@ -126,4 +127,33 @@ impl Random {
     pub fn below(&mut self, end: u64) -> u64 {
         (self.next() >> 11) % end
     }
+}
+
+/// The numbers of this process's descriptors, and that of the folder of them.
+pub fn descriptors() -> Vec<RawFd> {
+    let entries = std::fs::read_dir("/proc/self/fd").expect("/proc").flatten();
+    let mut numbers: Vec<RawFd> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    numbers.sort();
+    numbers
+}
+
+/// Has the kernel refuse these system calls from now on, to this thread and to all that it starts: as containers do.
+pub fn refuse(calls: &[c_long]) {
+    let statement = |code: u32, k: u32, jt: u8| libc::sock_filter { code: code as u16, jt, jf: 0, k };
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    // The number of the call is the first word of what a filter sees.
+    let mut filter = vec![statement(load, 0, 0)];
+    for (index, &call) in calls.iter().enumerate() {
+        let to_the_end = (calls.len() - index) as u8;
+        filter.push(statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, to_the_end));
+    }
+    filter.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0));
+    filter.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0));
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the filter lives until both calls have returned.
+    let refused = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+    };
+    assert!(refused, "a filter: {}", std::io::Error::last_os_error());
 }

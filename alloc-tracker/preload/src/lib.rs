@@ -22,9 +22,10 @@
 //! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and
 //! `viewer recover` makes a timeline of that.
 //!
-//! What a recorded program may notice: it has two more threads (so `unshare` of a user namespace is refused, as in any program
-//! with threads), some more open files, with high numbers (one that closes all of its files may do so: the recorder opens its
-//! own again), and these variables.
+//! What a recorded program may notice: it has four more threads (so `unshare` of a user namespace is refused, as in any program
+//! with threads) and these variables. Its descriptors are its own. Where a kernel before 5.9 in a container refuses the recorder a
+//! table of its own, it has some more open files, with high numbers (one that closes all of its files may do so: the recorder
+//! opens its own again).
 // What C and C++ programs may call.
 use alloc_c as _;
 use alloc_interpose as _;

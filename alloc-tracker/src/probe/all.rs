@@ -1,18 +1,22 @@
 //! The probes of one recording, opened once and read on its ticks.
+use std::io;
+use std::sync::Arc;
+
 use alloc_timeline::{DeviceMemory, OutsideFigure, Utilisation};
 
 use super::allocator;
 use super::book::BookReadings;
 use super::cgroup::Cgroup;
 use super::coarse::Coarse;
-use super::device::{DeviceBooks, Gpu};
-use super::gpu_sensors::GpuSensors;
+use super::device::{DeviceBooks, Driver};
+use super::device_probes::DeviceProbes;
 use super::limits;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
 use super::status::{self, Statm};
 use super::survey::Survey;
 use super::utilisation::UtilisationProbe;
+use crate::errands::Errands;
 use crate::sensors::Source;
 use crate::sys;
 
@@ -25,29 +29,32 @@ const SLOW_TICKS: u64 = 10;
 pub struct Probes {
     statm: Statm,
     cgroup: Cgroup,
-    gpu: Gpu,
-    devices: DeviceBooks,
+    devices: DeviceProbes,
     coarse: Coarse,
     /// Whether the machine had swap when the session began.
     has_swap: bool,
-    gpu_sensors: GpuSensors,
     utilisation: UtilisationProbe,
 }
 
 impl Probes {
-    /// Opens the probes that this machine has.
-    pub fn open() -> Self {
-        let gpu = Gpu::open();
-        Probes {
-            gpu_sensors: GpuSensors::of(&gpu),
-            gpu,
-            devices: DeviceBooks::default(),
+    /// Opens the probes that this machine has; `calls` is the thread that asks the GPUs' driver.
+    ///
+    /// # Errors
+    /// When that thread is gone.
+    pub fn open(driver: Driver, calls: Arc<Errands>) -> io::Result<Self> {
+        Ok(Probes {
+            devices: DeviceProbes::open(driver, calls)?,
             statm: Statm::open(),
             cgroup: Cgroup::find(),
             coarse: Coarse::new(),
             has_swap: limits::has_swap(),
             utilisation: UtilisationProbe::open(),
-        }
+        })
+    }
+
+    /// The thread that has the program's descriptors.
+    pub fn calls(&self) -> &Errands {
+        self.devices.calls()
     }
 
     /// The GPUs as sources of energy.
@@ -55,7 +62,7 @@ impl Probes {
     /// # Errors
     /// A sentence on why there is none.
     pub fn gpu_power(&self) -> Result<Vec<Source>, String> {
-        self.gpu_sensors.power()
+        self.devices.power()
     }
 
     /// Reads the resident set on every tick, and the slower probes on some. The resident set is the first reading.
@@ -71,11 +78,10 @@ impl Probes {
             readings.extend(allocator::read());
             self.coarse.claims(allocator::claimed_as_read());
             readings.extend(self.cgroup.read());
-            readings.extend(self.devices.read(&mut self.gpu));
+            readings.extend(self.devices.read());
             if self.has_swap {
                 readings.push(("swap".into(), limits::swapped()));
             }
-            readings.extend(self.gpu_sensors.read());
             readings.extend(self.utilisation.read());
             watch.lap(Probe::Columns);
         }
@@ -98,7 +104,7 @@ impl Probes {
     /// bytes.
     pub fn figures(&mut self, rss_at_peak: Option<u64>) -> Vec<OutsideFigure> {
         let mut watch = Stopwatch::start();
-        let figures = vec![status::figure(rss_at_peak), self.cgroup.figure(), self.gpu.figure()];
+        let figures = vec![status::figure(rss_at_peak), self.cgroup.figure(), self.devices.figure()];
         watch.lap(Probe::Closing);
         figures
     }

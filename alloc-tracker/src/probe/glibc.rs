@@ -1,5 +1,7 @@
 //! The C library's own statistics of its allocator: `mallinfo2`, which glibc has since 2.33.
 use std::collections::BTreeMap;
+#[cfg(target_env = "gnu")]
+use std::sync::OnceLock;
 
 use alloc_timeline::Allocator;
 
@@ -21,9 +23,11 @@ struct Info {
 
 #[cfg(target_env = "gnu")]
 fn info() -> Option<Info> {
+    // Looked up by the thread that starts the first session: it may have the loader's lock, for which another would wait.
+    static FOUND: OnceLock<usize> = OnceLock::new();
     // SAFETY: the name is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mallinfo2".as_ptr()) };
-    if found.is_null() {
+    let found = *FOUND.get_or_init(|| unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mallinfo2".as_ptr()) }.addr());
+    if found == 0 {
         return None;
     }
     // SAFETY: the symbol of this name has this type in glibc.

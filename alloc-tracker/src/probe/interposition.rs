@@ -128,9 +128,14 @@ fn own_address() -> usize {
 /// The shared library that holds the tracker, or `None` when it is part of the program.
 #[cfg(feature = "stacks")]
 pub fn own_library() -> Option<std::path::PathBuf> {
-    let path = std::path::PathBuf::from(object_at(own_address())?.1);
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    (name.ends_with(".so") || name.contains(".so.")).then_some(path)
+    // Found when the first session starts.
+    static FOUND: std::sync::OnceLock<Option<std::path::PathBuf>> = std::sync::OnceLock::new();
+    let find = || {
+        let path = std::path::PathBuf::from(object_at(own_address())?.1);
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        (name.ends_with(".so") || name.contains(".so.")).then_some(path)
+    };
+    FOUND.get_or_init(find).clone()
 }
 
 /// The load address and the path of the object that holds `address`.

@@ -6,7 +6,7 @@
 //! - [`mod@allocator`]: the allocator under the tracker, by [`jemalloc`]'s statistics or [`glibc`]'s;
 //! - [`mod@cgroup`]: the control group's memory; [`limits`]: what the process may still take;
 //! - [`device`]: what is used of each GPU's memory, through NVML, and the account of it, line by line;
-//! - [`gpu_sensors`]: how busy the GPUs are, and their power;
+//! - [`gpu_sensors`]: how busy the GPUs are, and their power; [`device_probes`]: who asks all of them;
 //! - [`utilisation`]: processor time, page faults and context switches;
 //! - [`all`]: the probes above together, read on the recorder's ticks;
 //! - [`smaps`], [`resident`], [`mapped`], [`touched`]: which mappings and pages are resident; [`threads`]: whose stack is where;
@@ -46,6 +46,7 @@ mod touched;
 
 mod allocator;
 pub mod cost;
+mod device_probes;
 pub mod limits;
 mod neighbours;
 
@@ -59,5 +60,6 @@ mod all;
 
 pub use all::Probes;
 pub use allocator::allocator;
+pub use device::Driver;
 pub use machine::machine;
 pub use reading::Readings;

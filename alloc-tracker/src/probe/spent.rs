@@ -9,6 +9,7 @@
 //!
 //! Some readings are counted and never refused: the resident set on each tick, the limits (before memory runs out, they
 //! must not be late), and what somebody has asked for: a mark with a book, a dump. The last ones are not in the sum.
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -118,6 +119,16 @@ fn of(probe: Probe) -> &'static Spent {
     &SPENT[probe as usize]
 }
 
+thread_local! {
+    /// What another thread has taken for the calling one since its stopwatch was looked at, in nanoseconds.
+    static ELSEWHERE_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Another thread has taken so many nanoseconds for a reading of the calling one.
+pub fn took_elsewhere(ns: u64) {
+    ELSEWHERE_NS.set(ELSEWHERE_NS.get().saturating_add(ns));
+}
+
 /// Measures readings of the calling thread, one after the other.
 #[derive(Debug)]
 pub struct Stopwatch(u64);
@@ -131,7 +142,7 @@ impl Stopwatch {
     /// A reading of `probe` is over, and the next begins. Returns how many nanoseconds of processor time it took.
     pub fn lap(&mut self, probe: Probe) -> u64 {
         let now = sys::thread_cpu_ns();
-        let ns = now.saturating_sub(self.0);
+        let ns = now.saturating_sub(self.0).saturating_add(ELSEWHERE_NS.take());
         self.0 = now;
         of(probe).all_ns.fetch_add(ns, Relaxed);
         of(probe).latest_ns.store(ns.max(1), Relaxed);
@@ -183,5 +194,7 @@ mod tests {
         let ns = watch.lap(Probe::Power);
         assert!(ns >= 5_000_000, "{ns}");
         assert!(by_probe()["power"] >= before + 5_000_000);
+        took_elsewhere(1 << 40);
+        assert!([watch.lap(Probe::Power), watch.lap(Probe::Power)].map(|ns| ns >> 40) == [1, 0]);
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The two threads share nothing but these messages. A forked child has neither thread and does not touch the messages.
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::Arc;
 
 use alloc_timeline::log::{Compacted, Compaction};
 
@@ -40,11 +40,11 @@ pub enum Done {
     Compact(std::io::Result<Compacted>),
 }
 
-/// The thread and its two channels. Dropping it waits until the jobs that were sent are done.
+/// The thread and its two queues. Dropping it waits until the jobs that were sent are done.
 #[derive(Debug)]
 pub struct Background {
-    jobs: Option<Sender<Job>>,
-    done: Receiver<Done>,
+    jobs: Arc<sys::Queue<Job>>,
+    done: Arc<sys::Queue<Done>>,
     thread: Option<sys::Thread>,
 }
 
@@ -54,41 +54,49 @@ impl Background {
     /// # Errors
     /// When the system has no thread left.
     pub fn start() -> std::io::Result<Self> {
-        let (jobs, asked) = mpsc::channel();
-        let (answers, done) = mpsc::channel();
+        let (jobs, done) = (Arc::new(sys::Queue::default()), Arc::new(sys::Queue::default()));
+        let (asked, answers) = (Arc::clone(&jobs), NoMore(Arc::clone(&done)));
         let work = move || {
             as_tracker_thread(|| {
                 threads::learn_layout();
-                for job in asked {
-                    // Sending fails when the recorder has gone. Then nothing needs the result.
-                    let _ = answers.send(perform(job));
+                while let Some(job) = asked.wait() {
+                    answers.0.send(perform(job));
                 }
             });
         };
         let thread = sys::Thread::spawn(c"alloc-worker", work)?;
-        Ok(Background { jobs: Some(jobs), done, thread: Some(thread) })
+        Ok(Background { jobs, done, thread: Some(thread) })
     }
 
     /// Sends a job.
     pub fn ask(&self, job: Job) {
-        // Sending fails when the thread has panicked. Then the result of this job is missing, and nothing else.
-        let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
+        // When the thread has panicked, the result of this job is missing, and nothing else.
+        self.jobs.send(job);
     }
 
     /// The next result that is ready, if any.
     pub fn done(&self) -> Option<Done> {
-        self.done.try_recv().ok()
+        self.done.take()
     }
 
     /// Waits for the next result; `None` when the thread has ended.
     pub fn wait(&self) -> Option<Done> {
-        self.done.recv().ok()
+        self.done.wait()
+    }
+}
+
+/// Ends the results with the thread, also when it panics.
+struct NoMore(Arc<sys::Queue<Done>>);
+
+impl Drop for NoMore {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.jobs = None;
+        self.jobs.close();
         // A panic in the thread loses a survey, not the program.
         let _ = self.thread.take().map(sys::Thread::join);
     }

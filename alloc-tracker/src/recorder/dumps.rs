@@ -10,6 +10,7 @@ use super::recording::Recording;
 use super::state::with_replay;
 use super::thresholds::{Due, PeakAction};
 use super::{book_keeper, closing, counts, holders};
+use crate::errands::Errands;
 use crate::probe::limits::Room;
 use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
@@ -47,13 +48,13 @@ pub fn due(recording: &mut Recording) -> Vec<Due> {
     due
 }
 
-/// Calls the program's function, if `due` is one. No lock may be held meanwhile, because the function may add a mark or
-/// a fact.
-pub fn answer(due: Due) -> Option<Answer> {
+/// Has `calls` call the program's function, if `due` is one. No lock may be held meanwhile, because the function may add a mark
+/// or a fact.
+pub fn answer(due: Due, calls: &Errands) -> Option<Answer> {
     match due {
         Due::NearLimit(room) => Some(Answer::NearLimit(room)),
         Due::Threshold(bytes) => Some(Answer::Dump("threshold", format!("threshold {bytes}"))),
-        Due::Call(number, function, approach) => match function.call(&approach) {
+        Due::Call(number, function, approach) => match calls.run(move || function.call(&approach))? {
             Some(PeakAction::Continue) => None,
             Some(PeakAction::Dump) => Some(Answer::Dump("before-peak", "before-peak".to_owned())),
             None => Some(Answer::Forget(number)),
@@ -97,7 +98,7 @@ impl Dumps {
         recording.output.flush();
         if !recording.thresholds.is_quiet {
             // Nobody may be listening. The timeline says it all the same.
-            let _ = sys::say(&line);
+            let _ = recording.probes.calls().run(move || sys::say(&line));
         }
     }
 

@@ -12,8 +12,7 @@
 //!                                     | full_table.rs (more scopes than there is room for), new_names.rs, summary.rs
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs (names of sampled calls, at the end)
-//! thread.rs runs it, pace.rs says how long it may sleep; marker.rs takes the marks that the program asks for with a book;
-//! control.rs and request.rs: what others ask of it
+//! thread.rs runs it, pace.rs says how long it may sleep; control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
 mod control;
@@ -27,7 +26,6 @@ mod state;
 mod step_clock;
 
 mod background;
-mod marker;
 mod near_limit;
 mod new_names;
 mod output;
@@ -50,9 +48,9 @@ mod dumps;
 
 mod thread;
 
-pub use output::Output;
+pub use output::{Finished, Output};
 pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, release_reading};
 pub use step_clock::StepClock;
-pub use thread::Recorder;
+pub use thread::{Plan, Recorder};
 pub use thresholds::{Approach, Callback, Expected, PeakAction, Thresholds};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use alloc_timeline::log::{Compacted, Compaction, LogFile};
-use alloc_timeline::{Assembler, Record, Timeline, store};
+use alloc_timeline::{Assembler, Record, store};
 
 /// A timeline that is being recorded, in memory and in the log.
 #[derive(Debug)]
@@ -24,8 +24,10 @@ pub struct Finished {
     pub log: PathBuf,
     /// Whether the timeline was written.
     pub stored: io::Result<()>,
-    /// The timeline.
-    pub timeline: Timeline,
+    /// The most live bytes.
+    pub peak_bytes: u64,
+    /// What was lost, one sentence for each loss.
+    pub losses: Vec<String>,
 }
 
 impl Output {
@@ -112,6 +114,6 @@ impl Output {
         } else {
             self.log.cancel();
         }
-        Finished { path: self.path, log, stored, timeline }
+        Finished { path: self.path, log, stored, peak_bytes: timeline.peak.live_bytes, losses: self.losses }
     }
 }

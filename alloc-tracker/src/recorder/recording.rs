@@ -56,12 +56,17 @@ impl Recording {
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub fn begin(output: Output, first: Vec<Record>, thresholds: Thresholds, times: Times) -> std::io::Result<Self> {
+    pub fn begin(
+        output: Output,
+        first: Vec<Record>,
+        thresholds: Thresholds,
+        times: Times,
+        probes: Probes,
+    ) -> std::io::Result<Self> {
         let clock = SessionClock::start();
         let now = clock.start_ns();
         spent::begin(now);
         let near_limits = NearLimits::open(thresholds.least_room);
-        let probes = Probes::open();
         let metering = (times > Times::Off).then(|| Metering::begin(times == Times::WithThreadCpu, probes.gpu_power()));
         let mut recording = Recording {
             clock,

@@ -1,7 +1,8 @@
 //! The recorder's thread, which does one tick after the other until the session ends.
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use alloc_replay::{Replay, ScopeId};
@@ -9,31 +10,47 @@ use alloc_timeline::{Ending, Record};
 
 use super::control::{Asked, Control};
 use super::dumps::{self, Dumps};
-use super::marker::Marker;
-use super::output::Output;
+use super::output::{Finished, Output};
 use super::recording::Recording;
 use super::request::{self, Request};
 use super::state::{drain, with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
+use crate::errands::Errands;
 use crate::ledger::{as_tracker_thread, publish, totals};
 use crate::probe::beyond::BeyondReadings;
 use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
+use crate::probe::{Driver, Probes};
 use crate::scope::Interned;
 use crate::settings::device_allocator;
 use crate::settings::times::Times;
 use crate::sys;
 
-/// A recording with the thread that runs it.
+/// A recording with the threads that run it. What works with files is done by those that have descriptors of their own, so any
+/// of the program's threads may call what is here.
 #[derive(Debug)]
 pub struct Recorder {
     shared: Arc<Shared>,
-    thread: Option<sys::Thread>,
+    thread: sys::Thread,
     /// There when the session was asked for times. Apart from the thread's work, so that a step never waits for a tick.
     steps: Option<Arc<Mutex<StepClock>>>,
-    /// Made for the first mark with a book; `None` when the system had no thread left then.
-    marker: OnceLock<Option<Marker>>,
+    files: Errands,
+}
+
+/// What is to be recorded, and where.
+#[derive(Debug)]
+pub struct Plan {
+    /// Where it goes.
+    pub output: Output,
+    /// The first records of the timeline.
+    pub first: Vec<Record>,
+    /// The time between two ticks.
+    pub interval: Duration,
+    /// When dumps are written.
+    pub thresholds: Thresholds,
+    /// What is measured by scope.
+    pub times: Times,
 }
 
 /// The state that the thread and the [`Recorder`] share.
@@ -44,6 +61,8 @@ struct Shared {
     interval: Duration,
     /// `None` once the recording is over.
     work: Mutex<Option<(Recording, Dumps)>>,
+    /// The thread that has the program's descriptors.
+    calls: Arc<Errands>,
 }
 
 impl Shared {
@@ -53,48 +72,21 @@ impl Shared {
 }
 
 impl Recorder {
-    /// Begins to record. `first` are the first records of the timeline; `times` says what is measured by scope.
+    /// Begins to record by the plan that `plan` makes, on a thread with descriptors of its own.
     ///
     /// # Errors
-    /// When the system has no thread left.
-    pub fn start(
-        output: Output,
-        first: Vec<Record>,
-        interval: Duration,
-        thresholds: Thresholds,
-        times: Times,
-    ) -> io::Result<Self> {
-        let mut recording = Recording::begin(output, first, thresholds, times)?;
-        let steps = recording.step_clock();
-        let start_ns = recording.clock.start_ns();
-        // The order matters. First the replay is ready, then threads publish to it, and then it gets the counts from
-        // before, so that nothing is missed and nothing counts twice.
-        let mut replay = Replay::new(start_ns, Interned);
-        if let Some((name, text)) = device_allocator()
-            && let Err(problem) = replay.model_device(&text)
-        {
-            recording.output.lose(format!("{name}: {problem}"));
-        }
-        with_state(|state| *state = Some(replay));
-        publish::begin(drain);
-        let before = |scope: ScopeId| totals::of(scope).read();
-        with_replay(|replay| replay.reconcile_at_start(before, start_ns));
-        // From here on, a process that is killed leaves a log with its first records.
-        recording.tick();
-        let control = Control::open(recording.output.path());
-        let work = Mutex::new(Some((recording, Dumps::default())));
-        let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work });
-        let worker = Arc::clone(&shared);
-        request::thread_begins();
-        match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref())) {
-            Ok(thread) => Ok(Recorder { shared, thread: Some(thread), steps, marker: OnceLock::new() }),
-            Err(error) => {
-                request::thread_is_over();
-                publish::end();
-                with_state(|replay| *replay = None);
-                Err(error)
-            }
-        }
+    /// The plan's; what `no_thread` makes of the system's when it has no thread left.
+    pub fn start<E: Send + 'static>(
+        plan: impl FnOnce() -> Result<Plan, E> + Send + 'static,
+        no_thread: fn(io::Error) -> E,
+    ) -> Result<Self, E> {
+        // By this thread, which may have the loader's lock: a session may start while a library is being loaded.
+        let driver = Driver::load();
+        let calls = Errands::with_same_descriptors(c"alloc-calls").map(Arc::new).map_err(no_thread)?;
+        let files = Errands::with_own_descriptors(c"alloc-files").map_err(no_thread)?;
+        let begun = files.run(move || begin(plan()?, driver, calls).map_err(no_thread));
+        let (shared, thread, steps) = begun.unwrap_or_else(|| Err(no_thread(io::Error::other("it panicked"))))?;
+        Ok(Recorder { shared, thread, steps, files })
     }
 
     /// Adds a fact about the run.
@@ -104,16 +96,11 @@ impl Recorder {
         }
     }
 
-    /// Adds a mark with the book of this instant.
+    /// Adds a mark with the book of this instant. What a book takes while it is read is not of the program's arenas, because
+    /// another thread reads it.
     pub fn mark_with_book(&self, name: &str) {
-        let start = || {
-            let shared = Arc::clone(&self.shared);
-            Marker::start(move |name| mark_with_book(&shared, name)).ok()
-        };
-        match self.marker.get_or_init(start) {
-            Some(marker) => marker.mark(name),
-            None => mark_with_book(&self.shared, name),
-        }
+        let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
+        let _ = self.files.run(move || mark_with_book(&shared, &name));
     }
 
     /// A step begins or ends on this thread: `tell` says which.
@@ -126,24 +113,69 @@ impl Recorder {
     /// Writes a dump beside the timeline; returns its path, and whether it was written. `None` when the session is
     /// over.
     pub fn dump(&self) -> Option<(PathBuf, io::Result<()>)> {
-        let mut work = self.shared.work();
-        let (recording, dumps) = work.as_mut()?;
-        dumps.dump("dump", None, recording)
+        let shared = Arc::clone(&self.shared);
+        let dump = move || {
+            let mut work = shared.work();
+            let (recording, dumps) = work.as_mut()?;
+            dumps.dump("dump", None, recording)
+        };
+        self.files.run(dump)?
     }
 
-    /// Stops the thread and records what is left; returns the output, which the caller finishes.
-    pub fn stop(mut self, ending: Ending) -> Option<Output> {
+    /// Stops the thread, records what is left and writes the timeline. `None` when the recording was over already.
+    pub fn stop(self, ending: Ending) -> Option<Finished> {
+        let Recorder { shared, thread, files, .. } = self;
         publish::end();
-        self.marker.take();
-        self.shared.stop.set();
-        if let Some(thread) = self.thread.take() {
+        shared.calls.session_ends();
+        shared.stop.set();
+        let end = move || {
             // A panic in the recorder's thread costs samples. It must not end the program.
             thread.join();
-        }
-        let work = self.shared.work().take();
-        let ended = work.map(|(recording, _)| recording.end(ending));
+            let work = shared.work().take();
+            work.map(|(recording, _)| recording.end(ending).finish())
+        };
+        let finished = files.run(end).flatten();
         request::thread_is_over();
-        ended
+        finished
+    }
+}
+
+/// What a recording has that began: with its thread, and the clock of its steps.
+type Begun = (Arc<Shared>, sys::Thread, Option<Arc<Mutex<StepClock>>>);
+
+fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
+    let Plan { output, first, interval, thresholds, times } = plan;
+    let probes = Probes::open(driver, Arc::clone(&calls))?;
+    let mut recording = Recording::begin(output, first, thresholds, times, probes)?;
+    let steps = recording.step_clock();
+    let start_ns = recording.clock.start_ns();
+    // The order matters. First the replay is ready, then threads publish to it, and then it gets the counts from
+    // before, so that nothing is missed and nothing counts twice.
+    let mut replay = Replay::new(start_ns, Interned);
+    if let Some((name, text)) = device_allocator()
+        && let Err(problem) = replay.model_device(&text)
+    {
+        recording.output.lose(format!("{name}: {problem}"));
+    }
+    with_state(|state| *state = Some(replay));
+    publish::begin(drain);
+    let before = |scope: ScopeId| totals::of(scope).read();
+    with_replay(|replay| replay.reconcile_at_start(before, start_ns));
+    // From here on, a process that is killed leaves a log with its first records.
+    recording.tick();
+    let control = Control::open(recording.output.path());
+    let work = Mutex::new(Some((recording, Dumps::default())));
+    let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work, calls });
+    let worker = Arc::clone(&shared);
+    request::thread_begins();
+    match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref())) {
+        Ok(thread) => Ok((shared, thread, steps)),
+        Err(error) => {
+            request::thread_is_over();
+            publish::end();
+            with_state(|replay| *replay = None);
+            Err(error)
+        }
     }
 }
 
@@ -159,29 +191,37 @@ fn mark_with_book(shared: &Shared, name: &str) {
 
 fn run(shared: &Shared, control: Option<&Control>) {
     as_tracker_thread(|| {
-        loop {
-            let began = sys::now_ns();
-            if let Some((recording, _)) = shared.work().as_mut() {
-                recording.tick();
-            }
-            dump_what_is_due(shared);
-            if let Some((control, asked)) = control.and_then(|control| Some((control, control.look()?)))
-                && obey(shared, control, asked)
-            {
-                return;
-            }
-            let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
-            // The pause after a long tick is as long as the tick, up to one interval, so that the recorder leaves time
-            // to others.
-            if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
-                if let Some(request) = request::asked() {
-                    // Nobody is there to be told of an error: where the timeline could not be written, the log is.
-                    let _ = end_here(shared, request);
-                }
-                return;
-            }
+        let panicked = panic::catch_unwind(AssertUnwindSafe(|| tick_to_the_end(shared, control))).is_err();
+        // This thread has no stderr on which it could have been said.
+        if panicked && let Some((recording, _)) = shared.work().as_mut() {
+            recording.output.lose("the recorder's thread panicked, and took no samples from then on".to_owned());
         }
     });
+}
+
+fn tick_to_the_end(shared: &Shared, control: Option<&Control>) {
+    loop {
+        let began = sys::now_ns();
+        if let Some((recording, _)) = shared.work().as_mut() {
+            recording.tick();
+        }
+        dump_what_is_due(shared);
+        if let Some((control, asked)) = control.and_then(|control| Some((control, control.look()?)))
+            && obey(shared, control, asked)
+        {
+            return;
+        }
+        let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
+        // The pause after a long tick is as long as the tick, up to one interval, so that the recorder leaves time
+        // to others.
+        if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
+            if let Some(request) = request::asked() {
+                // Nobody is there to be told of an error: where the timeline could not be written, the log is.
+                let _ = end_here(shared, request);
+            }
+            return;
+        }
+    }
 }
 
 /// Does what was asked through the control folder, and answers. Returns whether the recording is over.
@@ -249,7 +289,7 @@ fn wait(shared: &Shared, pause: Duration) -> bool {
 /// Calls the program's functions that are due, and writes the dumps that are due.
 fn dump_what_is_due(shared: &Shared) {
     let due = shared.work().as_mut().map(|(recording, _)| dumps::due(recording)).unwrap_or_default();
-    for answer in due.into_iter().filter_map(dumps::answer) {
+    for answer in due.into_iter().filter_map(|due| dumps::answer(due, &shared.calls)) {
         if let Some((recording, dumps)) = shared.work().as_mut() {
             dumps.act(answer, recording);
         }

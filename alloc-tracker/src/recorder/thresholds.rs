@@ -68,7 +68,7 @@ pub enum PeakAction {
 
 type Function = dyn FnMut(&Approach) -> PeakAction + Send;
 
-/// A function of the program, called on the recorder's thread.
+/// A function of the program, called on a thread that has its descriptors.
 #[derive(Clone)]
 pub struct Callback(Arc<Mutex<Box<Function>>>);
 

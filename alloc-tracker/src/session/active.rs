@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::fact::Fact;
 use super::step_state;
 use crate::ledger::{as_tracker, stopwatch};
-use crate::recorder::{Recorder, StepClock};
+use crate::recorder::{Finished, Recorder, StepClock};
 
 /// The recorder, and the id of the process that started it. A forked child inherits the value, but not the recorder's
 /// thread; the id tells the two apart.
@@ -120,12 +120,10 @@ pub fn finish(ending: Ending) -> Result<Report, SessionError> {
             step_state::tell(&Event::StepEnded);
             recorder.time_step(StepClock::end);
         }
-        let output = recorder.stop(ending).ok_or(SessionError::Ended)?;
-        let losses = output.losses().to_vec();
-        let finished = output.finish();
-        match finished.stored {
-            Ok(()) => Ok(Report { path: finished.path, peak_bytes: finished.timeline.peak.live_bytes, losses }),
-            Err(source) => Err(SessionError::Store { path: finished.path, log: finished.log, source }),
+        let Finished { path, log, stored, peak_bytes, losses } = recorder.stop(ending).ok_or(SessionError::Ended)?;
+        match stored {
+            Ok(()) => Ok(Report { path, peak_bytes, losses }),
+            Err(source) => Err(SessionError::Store { path, log, source }),
         }
     })
 }

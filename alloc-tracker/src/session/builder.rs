@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use alloc_timeline::{Door, FORMAT_VERSION, Record, Resolution};
+use alloc_timeline::{Allocator, Door, FORMAT_VERSION, Record, Resolution};
 use serde_json::Value;
 
 use super::active;
@@ -13,7 +13,7 @@ use super::handle::Session;
 use super::step_state;
 use crate::ledger::as_tracker;
 use crate::probe::interposition::interposition;
-use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Recorder, Thresholds};
+use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Plan, Recorder, Thresholds};
 use crate::settings::times::{self, Times};
 use crate::settings::{self, LeastRoom, sampling};
 use crate::{backend, probe, sys};
@@ -134,10 +134,10 @@ impl SessionBuilder {
     /// [`Expected::ShareOfLastStep`] expects a share of the last step's peak; the function is called at most once in a
     /// step. The function's result says whether the recorder writes a dump, called `NAME.before-peak-1.timeline.json`.
     ///
-    /// The function runs on the recorder's thread, up to one tick after the bytes were reached; a short peak may be
+    /// The function runs on a thread of the tracker's, up to one tick after the bytes were reached; a short peak may be
     /// over by then. The function must not block: while it runs, nothing is recorded, and a program that allocates much
-    /// has to wait. What the function allocates is counted as the tracker's own. The function may add marks and facts,
-    /// but must not finish the session, which waits for this thread. When it panics, it is not called again, and the
+    /// has to wait. What the function allocates is counted as the tracker's own. The function may add marks and facts, and
+    /// may end the process by `exit`, but must not finish the session otherwise. When it panics, it is not called again, and the
     /// timeline's losses say so.
     pub fn before_peak(
         mut self,
@@ -169,31 +169,36 @@ impl SessionBuilder {
     }
 
     fn begin(self) -> Result<Session, SessionError> {
-        let resolutions = interposition();
+        // These ask the loader, whose lock this thread may have: a session may start while a library is being loaded.
+        let (resolutions, allocator) = (interposition(), probe::allocator());
+        #[cfg(feature = "stacks")]
+        let _ = probe::interposition::own_library();
         if let Some(allocator) = backend::inner::name()
             && resolutions.iter().any(|resolution| resolution.tracked)
         {
             return Err(SessionError::TwoBackends { allocator });
         }
-        active::install(|| {
-            let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
-            // The path is made absolute now, because the program may change its working directory before the end.
-            let path = std::path::absolute(&path).unwrap_or(path);
-            let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
-            let mut losses = Vec::from_iter(sampling::problem());
-            let mut thresholds = self.thresholds.clone();
-            settings::dump_thresholds(&mut losses).into_iter().for_each(|bytes| thresholds.dump_at(bytes));
-            thresholds.least_room = settings::least_room(&mut losses).unwrap_or(thresholds.least_room);
-            let times = times::asked(&mut losses).max(self.times);
-            losses.into_iter().for_each(|loss| output.lose(loss));
-            Recorder::start(output, self.first_records(resolutions), self.interval, thresholds, times)
-                .map_err(SessionError::Thread)
-        })?;
+        active::install(|| Recorder::start(|| self.plan(resolutions, allocator), SessionError::Thread))?;
         step_state::session_starts();
         Ok(Session::new())
     }
 
-    fn first_records(&self, resolutions: Vec<Resolution>) -> Vec<Record> {
+    fn plan(self, resolutions: Vec<Resolution>, allocator: Allocator) -> Result<Plan, SessionError> {
+        let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
+        // The path is made absolute now, because the program may change its working directory before the end.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
+        let mut losses = Vec::from_iter(sampling::problem());
+        let first = self.first_records(resolutions, allocator);
+        let mut thresholds = self.thresholds;
+        settings::dump_thresholds(&mut losses).into_iter().for_each(|bytes| thresholds.dump_at(bytes));
+        thresholds.least_room = settings::least_room(&mut losses).unwrap_or(thresholds.least_room);
+        let times = times::asked(&mut losses).max(self.times);
+        losses.into_iter().for_each(|loss| output.lose(loss));
+        Ok(Plan { output, first, interval: self.interval, thresholds, times })
+    }
+
+    fn first_records(&self, resolutions: Vec<Resolution>, mut allocator: Allocator) -> Vec<Record> {
         let facts = self.facts.iter();
         let mut run: BTreeMap<String, Value> =
             facts.map(|(key, fact)| (key.clone(), fact.clone().into_json())).collect();
@@ -202,7 +207,6 @@ impl SessionBuilder {
         run.insert("tracker_mode".to_owned(), settings::mode().name().into());
         run.insert("pid".to_owned(), std::process::id().into());
         run.insert("started_unix_ns".to_owned(), sys::unix_ns().into());
-        let mut allocator = probe::allocator();
         allocator.doors = vec![Door::Rust];
         if resolutions.iter().any(|resolution| resolution.tracked) {
             allocator.doors.push(Door::C);

@@ -1,11 +1,13 @@
 //! The operating system, as an allocator may use it: nothing here allocates memory, except [`Thread`] and the functions
 //! whose documentation says so.
 mod clock;
+mod descriptors;
 mod errno;
 mod folder;
 mod map;
 mod next_allocator;
 mod page;
+mod queue;
 mod rlimit;
 mod stderr;
 mod stop_flag;
@@ -15,11 +17,13 @@ mod thread;
 mod usage;
 
 pub use clock::{later_ns, now_ns, unix_ns};
+pub use descriptors::own_descriptors;
 pub use errno::{preserving_errno, set_errno};
 pub use folder::{Entry, entries};
 pub use map::{get_or_map, map_zeroed, mappings, refused, unmap};
 pub use next_allocator::{next_free, next_realloc, object_of};
 pub use page::page_bytes;
+pub use queue::Queue;
 pub use rlimit::{Resource, resource_limit};
 pub use stderr::say;
 pub use stop_flag::StopFlag;

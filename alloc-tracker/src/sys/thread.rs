@@ -49,6 +49,12 @@ impl Thread {
         Ok(Thread(unsafe { thread.assume_init() }))
     }
 
+    /// Whether this is the calling thread.
+    pub fn is_current(&self) -> bool {
+        // SAFETY: both are ids of threads, and to compare them needs no thread to run.
+        unsafe { libc::pthread_equal(self.0, libc::pthread_self()) != 0 }
+    }
+
     /// Waits until the thread has ended. A panic in its work ends that thread and nothing else.
     pub fn join(self) {
         // SAFETY: `self` is the only value with this thread's id and is consumed here, so a thread is joined once at
@@ -60,7 +66,7 @@ impl Thread {
 extern "C" fn begin(work: *mut c_void) -> *mut c_void {
     // SAFETY: `spawn` passes a pointer from `Box::into_raw` of this type, and does not use it again.
     let work = unsafe { Box::from_raw(work.cast::<Work>()) };
-    // A panic must not unwind out of a C callback. Its message has been printed by now.
+    // A panic must not unwind out of a C callback.
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     ptr::null_mut()
 }

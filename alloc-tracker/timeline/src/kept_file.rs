@@ -12,10 +12,13 @@
 //!
 //! It serves for files that are read once as well, because a program may close descriptors at any moment.
 //!
-//! Left out: the check and the use are two system calls. Between them, a program would have to close this one number and to
-//! be given it again, for which all lower numbers must be taken. And while a file is being opened it has a low number for some
-//! microseconds: a program that closes that number then, and is given it for a file of its own before device and inode are asked
-//! for, has that file taken for the recorder's, and closed.
+//! All this is needed where the kernel refuses the recorder's threads a table of descriptors of their own
+//! (`alloc-tracker/src/sys/descriptors.rs`). In such a table nobody else closes anything, and the checks find nothing.
+//!
+//! Left out, for those kernels: the check and the use are two system calls. Between them, a program would have to close this one
+//! number and to be given it again, for which all lower numbers must be taken. And while a file is being opened it has a low number
+//! for some microseconds: a program that closes that number then, and is given it for a file of its own before device and inode are
+//! asked for, has that file taken for the recorder's, and closed.
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::IntoRawFd;

@@ -50,6 +50,15 @@ extern "C" int trap_catch(void (*work)()) {
 }
 "#;
 
+/// Calls the program when it is loaded and unloaded, at the address that the program has put into the environment.
+const CALLING: &str = r#"
+#include <stdlib.h>
+
+static void call(int begins) { ((void (*)(int))strtoull(getenv("TRAP_CALLS"), 0, 10))(begins); }
+__attribute__((constructor)) static void begin(void) { call(1); }
+__attribute__((destructor)) static void end(void) { call(0); }
+"#;
+
 /// To be loaded before libc: clocks that the program sends back (`victims/trap_clock.rs`).
 const CLOCK: &str = r#"
 #define _GNU_SOURCE
@@ -94,6 +103,12 @@ fn compile(compiler: &str, name: &str, source: &str) -> Compiled {
 /// The path of the library for [`TRAP`].
 pub fn library() -> &'static str {
     static AT: LazyLock<Compiled> = LazyLock::new(|| compile("cc", "trap.c", TRAP));
+    &AT.1
+}
+
+/// The path of the library for [`CALLING`].
+pub fn calling() -> &'static str {
+    static AT: LazyLock<Compiled> = LazyLock::new(|| compile("cc", "calling.c", CALLING));
     &AT.1
 }
 

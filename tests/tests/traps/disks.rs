@@ -1,31 +1,14 @@
-//! Folders that cannot be written to, or not any more, full disks, and descriptors that the program closes.
+//! Folders that cannot be written to, or not any more, and full disks.
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use crate::killed::recovered;
-use crate::run::{Ended, MODES, all_modes, run, run_as};
+use crate::run::{MODES, all_modes, run_as};
 
 /// A removed working directory, a folder of the kernel's, one that is not there, and one that goes away.
 #[test]
 fn where_nothing_can_be_written() {
     all_modes(env!("CARGO_BIN_EXE_victim-trap-folder"), &[]);
-}
-
-/// The session loses nothing by it: it opens its log again.
-///
-/// Not in all of its runs does the victim keep all of its files: `kept_file.rs` says under "Left out" how one can be lost. That
-/// happened in 4 of 600 runs, three times to number 3, which the system gave it, and once to a high one, which it took by
-/// `dup2`. So it may happen in one run, not in three.
-#[test]
-fn where_all_descriptors_are_closed() {
-    for &mode in MODES {
-        let run = || run(env!("CARGO_BIN_EXE_victim-trap-descriptors"), mode, &[], &[]);
-        let lost = |ended: &Ended| ended.stdout.lines().any(|line| line.starts_with("FAIL its files"));
-        let ended = (0..2).map(|_| run()).find(|ended| !lost(ended)).unwrap_or_else(run).passed();
-        if mode.session {
-            assert_eq!(ended.timeline().tracker.losses, Vec::<String>::new(), "{}", ended.what);
-        }
-    }
 }
 
 /// `victim`, to be run in a mount namespace of its own, with a file system of one megabyte at `disk` in the folder of

@@ -8,6 +8,7 @@ mod run;
 
 mod c_family;
 mod clock;
+mod descriptors;
 mod disks;
 mod endings;
 mod killed;

@@ -29,7 +29,7 @@ const LIMIT: f64 = 1.0;
 /// Images in a step: as many as in the row of the small training step.
 const BATCH: u32 = 8;
 /// The tracker's threads, and what they are called.
-const THREADS: [&str; 3] = ["alloc-recorder", "alloc-worker", "alloc-marker"];
+const THREADS: [&str; 4] = ["alloc-recorder", "alloc-worker", "alloc-files", "alloc-calls"];
 /// How often the kernel's count is read.
 const PAUSE: Duration = Duration::from_millis(50);
 

@@ -1,5 +1,8 @@
 //! The GPUs as their driver sees them, through NVML: which there are, how much of each is used, and by which processes
 //! (what nvidia-smi shows).
+//!
+//! The library keeps files open, for the program as well if that uses it: so it is loaded and asked by threads that have the
+//! program's descriptors, and by no others.
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,9 +14,24 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::inputs::{DriverInputs, GpuProcess};
 use super::place::{Listed, Place};
-use super::process::namespace_pids;
 
-/// The GPUs' driver, opened once and read on ticks.
+/// The driver's library, or the reason why there is none.
+#[derive(Clone)]
+pub struct Driver(Result<Arc<Nvml>, String>);
+
+impl Driver {
+    /// Loads it, if the machine has one. It opens files that it keeps, which only threads with the same descriptors can use.
+    pub fn load() -> Self {
+        Driver(Nvml::init().map(Arc::new).map_err(|error| unavailable(&error)))
+    }
+
+    /// Whether it was loaded.
+    pub fn is_there(&self) -> bool {
+        self.0.is_ok()
+    }
+}
+
+/// The GPUs as their driver sees them, read on ticks.
 pub struct Gpu {
     /// The driver's library, or the reason why there is none.
     nvml: Result<Arc<Nvml>, String>,
@@ -32,15 +50,10 @@ impl std::fmt::Debug for Gpu {
 }
 
 impl Gpu {
-    /// Loads the driver's library, if the machine has one.
-    pub fn open() -> Self {
-        let nvml = Nvml::init().map(Arc::new).map_err(|error| unavailable(&error));
-        let listed = nvml.clone().and_then(|nvml| list(&nvml).map_err(|error| unavailable(&error)));
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let mut own_pids = namespace_pids(&status);
-        own_pids.push(std::process::id());
-        own_pids.dedup();
-        Gpu { nvml, listed, own_pids, most: None }
+    /// The GPUs that the driver has. `own_pids` are the numbers of this process, see [`namespace_pids`](super::namespace_pids).
+    pub fn open(driver: Driver, own_pids: Vec<u32>) -> Self {
+        let listed = driver.0.clone().and_then(|nvml| list(&nvml).map_err(|error| unavailable(&error)));
+        Gpu { nvml: driver.0, listed, own_pids, most: None }
     }
 
     /// The driver, or the reason why there is none.

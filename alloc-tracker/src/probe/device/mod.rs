@@ -20,4 +20,5 @@ mod book;
 mod books;
 
 pub use books::DeviceBooks;
-pub use gpu::Gpu;
+pub use gpu::{Driver, Gpu};
+pub use process::namespace_pids;

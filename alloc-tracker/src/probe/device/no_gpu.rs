@@ -6,13 +6,29 @@ use super::place::{Listed, Place};
 
 const REASON: &str = "unavailable: built without alloc-tracker's feature \"gpu\"";
 
+/// Is not there.
+#[derive(Clone)]
+pub struct Driver;
+
+impl Driver {
+    /// Loads nothing.
+    pub fn load() -> Self {
+        Driver
+    }
+
+    /// It is not there.
+    pub fn is_there(&self) -> bool {
+        false
+    }
+}
+
 /// Has nothing to read.
 #[derive(Debug)]
 pub struct Gpu;
 
 impl Gpu {
     /// Opens nothing.
-    pub fn open() -> Self {
+    pub fn open(_driver: Driver, _own_pids: Vec<u32>) -> Self {
         Gpu
     }
 
