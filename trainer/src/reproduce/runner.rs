@@ -70,12 +70,20 @@ fn run_one(typed: &str, folder: &Path) -> Result<Ended> {
         Some(code) if code == i32::from(exit_code::INTERRUPTED) => Ended::Interrupted,
         _ if interrupt::requested() => Ended::Interrupted,
         _ => {
-            let said = String::from_utf8_lossy(&output.stderr).replace(&place, FOLDER);
+            let said = without_home(&String::from_utf8_lossy(&output.stderr).replace(&place, FOLDER));
             let lines: Vec<&str> = said.lines().collect();
             let last = lines[lines.len().saturating_sub(KEPT_LINES)..].join("; ");
             Ended::Refused(format!("{}: {last}", output.status))
         }
     })
+}
+
+/// The text with `~` for the folder of the user, who is no part of the results.
+fn without_home(text: &str) -> String {
+    match std::env::var("HOME") {
+        Ok(home) if home.len() > 1 => text.replace(&home, "~"),
+        _ => text.to_owned(),
+    }
 }
 
 /// The command that was typed.

@@ -68,7 +68,8 @@ fn refused(results: &Results, model: &str) -> Result<Option<String>> {
         Outcome::Done(_) => None,
         Outcome::Failed(reason) => {
             let said = reason.rsplit("error: ").next().unwrap_or(reason);
-            Some(format!("{said}; with an NVIDIA GPU and libtorch for CUDA it is `{}`", measured.commands[0]))
+            // Behind this stand the folders of this machine.
+            Some(said.split(" (").next().unwrap_or(said).to_owned())
         }
     })
 }
@@ -78,6 +79,13 @@ fn finding(results: &Results) -> Result<Finding> {
     let (mut heaps, mut totals) = (Vec::new(), Vec::new());
     let (mut names, mut live, mut reserved) = (Vec::new(), Vec::new(), Vec::new());
     let mut because = None;
+    let would = |reason: &str| {
+        let run = run_of(MODELS[0], results.conditions.depth);
+        format!(
+            "{reason}; with an NVIDIA GPU and libtorch for CUDA it is `{run} {ON_GPU}`, and the same for {}",
+            MODELS[1]
+        )
+    };
     for (model, change) in MODELS.into_iter().zip(CHANGES) {
         let cpu = results.of(&format!("cpu-{model}"))?;
         let (heap, prediction) = (number(cpu, "/peak/live_bytes")?, predicted(cpu)?);
@@ -87,8 +95,8 @@ fn finding(results: &Results) -> Result<Finding> {
         let (mut measured, mut there) = ("-".to_owned(), "-".to_owned());
         match &refused {
             Some(reason) => {
-                claims.push(claim(what, published, "-", Holds::Unknown(reason.clone())));
-                because.get_or_insert_with(|| reason.clone());
+                claims.push(claim(what, published, "-", Holds::Unknown(would(reason))));
+                because.get_or_insert_with(|| would(reason));
             }
             None => {
                 let gpu = results.of(&format!("gpu-{model}"))?;
@@ -179,7 +187,7 @@ mod tests {
 
     #[test]
     fn without_a_gpu_it_says_why_and_which_command_would() {
-        let no = || Outcome::Failed("exit status: 2; error: --device cuda:0: there is no GPU".to_owned());
+        let no = || Outcome::Failed("exit status: 2; error: --device cuda:0: no GPU (some/where has none)".to_owned());
         let all = vec![
             ("cpu-mobilenet_v1", cpu(4 * GB)),
             ("cpu-resnet18", cpu(3 * GB)),
@@ -189,12 +197,9 @@ mod tests {
         let found = finding(&example(2, all)).expect("a finding");
         let verdict = Verdict::of(&found.claims);
         assert_eq!(verdict.word(), "cannot be run here because");
-        assert!(
-            verdict.because().starts_with("--device cuda:0: there is no GPU; with an NVIDIA GPU"),
-            "{}",
-            verdict.because()
-        );
-        assert!(verdict.because().contains("`trainer gpu-mobilenet_v1`"), "{}", verdict.because());
+        let because = "--device cuda:0: no GPU; with an NVIDIA GPU and libtorch for CUDA it is `trainer train --model \
+                       mobilenet_v1 --batch 8 --steps 2 --image-size 224 --threads 1 --device cuda:0`, and the same for resnet18";
+        assert_eq!(verdict.because(), because, "the reason is one for all");
         assert_eq!(found.tables[0].rows[0][2..4], ["-", "-"]);
     }
 
