@@ -10,8 +10,15 @@ fn one_convolution() {
     let out = out.to_str().expect("UTF-8");
     let size = ["--channels", "4", "--image-size", "16", "--infer-batch", "1", "--train-batch", "2", "--steps", "3"];
     let args = ["conv-bench", "--kernels", "1,3", "--repeat", "1", "--threads", "1", "--out", out];
-    let ran = trainer(&[&args[..], &size].concat());
+    let ran = trainer(&[&args[..], &size, &["--json"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
+    let runs = json["runs"].as_array().expect("runs");
+    // A multiplication and an addition for each of 4 x 4 channels, 9 weights or 1, and 256 pixels, of one image.
+    let operations =
+        |kernel: u64| runs.iter().find(|run| run["kernel"] == kernel).map(|run| run["forward_operations"].as_u64());
+    assert_eq!((runs.len(), operations(3), operations(1)), (4, Some(Some(2 * 16 * 9 * 256)), Some(Some(2 * 16 * 256))));
+    assert_eq!(runs[0]["step_ns"].as_array().map(Vec::len), Some(3));
     let rows = rows(&folder.path().join("conv/conv.csv"));
     assert_eq!(rows.len(), 4, "two kernels in two modes");
     for row in &rows {

@@ -239,6 +239,25 @@ fn it_learns_as_fp32_does() {
     assert_ne!(fp32, bf16, "other numbers were computed in");
 }
 
+/// Of 512 images 128 are held out, so each accuracy is a whole number of 128ths. What a step changes in part is refused.
+#[test]
+fn held_out_images_are_told_apart_in_bf16_too() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/fashion-mnist");
+    let size = ["train", "--model", "lenet5", "--batch", "32", "--image-size", "32", "--classes", "10", "--steps", "2"];
+    let more = ["--threads", "1", "--track", "off", "--json-times", "--data", data, "--precision", "bf16"];
+    let ran = trainer(&[&size[..], &more, &["--held-out", "128"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let times: Value = serde_json::from_str(&ran.stdout).expect("one line of JSON");
+    let accuracy: Vec<f64> = serde_json::from_value(times["accuracy"].clone()).expect("accuracies");
+    assert_eq!(accuracy.len(), 2, "before the first step and after the last");
+    for share in &accuracy {
+        let images = share * 128.0;
+        assert!((0.0..=128.0).contains(&images) && images.fract() == 0.0, "{accuracy:?}");
+    }
+    let part = trainer(&[&size[..], &more, &["--train-only", "last:1"]].concat());
+    refused(&part, &["--train-only last:1: it has been tested in fp32 alone; leave --precision bf16 out"]);
+}
+
 /// A sweep refuses what needs more than is free by this sum: parameters and the optimizer's state in fp32, buffers, inputs,
 /// and half of what fp32 saves. No run in bf16 needs less.
 #[test]

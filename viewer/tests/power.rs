@@ -115,4 +115,5 @@ fn json_has_the_sums_and_the_error_of_sampling() {
     assert_eq!(json["sampling"].as_array().map(Vec::len), Some(3));
     assert_eq!(json["energy"]["meters"][1]["energy_uj"], Value::Null);
     assert_eq!(json["utilisation"]["process"]["minor_faults"], 12_345);
+    assert_eq!(json["lanes"], Value::Null, "the samples of this run have no column about processors");
 }

@@ -57,8 +57,8 @@ pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settin
         "{typed}: a step by a plan of checkpoints runs all of a network on all of the data; leave --checkpoint and --budget out"
     );
     ensure!(
-        settings.precision == Precision::Fp32,
-        "{typed}: it has been tested in fp32 alone; leave --precision {} out",
+        settings.precision == Precision::Fp32 || only == TrainOnly::All,
+        "--train-only {only}: it has been tested in fp32 alone; leave --precision {} out",
         settings.precision
     );
     for (flag, count) in [("--days", days), ("--images-a-day", images_a_day), ("--held-out", held_out)] {

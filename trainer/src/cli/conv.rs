@@ -40,6 +40,9 @@ pub struct ConvBenchArgs {
     /// Smaller images and batches, for a first look: 64 pixels, batch 1 and 4.
     #[arg(long)]
     pub quick: bool,
+    /// Print one JSON object with each run instead of a table.
+    #[arg(long)]
+    pub json: bool,
     /// Folder for conv.csv and the pictures; it is made.
     #[arg(long, value_name = "DIR", default_value = "conv-bench")]
     pub out: PathBuf,

@@ -124,6 +124,9 @@ pub struct SweepArgs {
     /// Keep the timeline of each run.
     #[arg(long)]
     pub timelines: bool,
+    /// Print one JSON object with each run instead of a table.
+    #[arg(long)]
+    pub json: bool,
 }
 
 fn training() -> Vec<Mode> {

@@ -54,7 +54,8 @@ pub fn conv_bench(args: &ConvBenchArgs) -> Result<ExitCode> {
         runs.push(run);
     }
     drop(progress);
-    report::write(&args.out, &cases, &runs, args.seed)?;
+    let table = report::write(&args.out, &cases, &runs, args.seed)?;
+    console::print_result(&if args.json { report::json(&runs, args.seed).to_string() } else { table })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,11 +2,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde_json::{Value, json};
 use trainer_statistics::{Interval, Summary, median_interval};
 
 use super::case::{Case, Run};
 use crate::chart::{self, Dot, Line, Scale, Titles};
-use crate::console;
 use crate::figures::{self, mib, milliseconds};
 use crate::settings::Mode;
 
@@ -30,8 +30,8 @@ impl Measured<'_> {
     }
 }
 
-/// Writes all of it into `folder`.
-pub(super) fn write(folder: &Path, cases: &[Case], runs: &[Run], seed: u64) -> Result<()> {
+/// Writes all of it into `folder`. Returns the table.
+pub(super) fn write(folder: &Path, cases: &[Case], runs: &[Run], seed: u64) -> Result<String> {
     let measured: Vec<Measured<'_>> = cases.iter().filter_map(|case| of_case(case, runs, seed)).collect();
     let mut files = vec![("conv.csv".to_owned(), csv(runs)?)];
     for mode in [Mode::Infer, Mode::Train] {
@@ -46,7 +46,21 @@ pub(super) fn write(folder: &Path, cases: &[Case], runs: &[Run], seed: u64) -> R
     }
     let mut text = table(&measured);
     text.extend([Mode::Infer, Mode::Train].into_iter().filter_map(|mode| five_and_three(&measured, mode)));
-    console::print_result(&format!("{text}\nwrote {} files into {}", files.len(), folder.display()))
+    Ok(format!("{text}\nwrote {} files into {}", files.len(), folder.display()))
+}
+
+/// What `--json` prints: every run, in bytes and nanoseconds. The field names never change.
+pub(super) fn json(runs: &[Run], seed: u64) -> Value {
+    let run = |run: &Run| {
+        let Case { mode, batch, kernel, channels, image_size, threads } = &run.case;
+        json!({
+            "mode": mode.as_str(), "batch": batch, "kernel": kernel, "channels": channels, "image_size": image_size,
+            "threads": threads, "repeat": run.repeat, "step_ns": run.step_ns,
+            "forward_operations": run.case.forward_operations(), "peak_live_bytes": run.peak_live_bytes,
+            "peak_workspace_bytes": run.peak_workspace_bytes, "peak_rss_bytes": run.peak_rss_bytes,
+        })
+    };
+    json!({ "seed": seed, "runs": runs.iter().map(run).collect::<Vec<_>>() })
 }
 
 fn of_case<'a>(case: &'a Case, runs: &'a [Run], seed: u64) -> Option<Measured<'a>> {

@@ -17,6 +17,7 @@ mod index;
 
 mod folder;
 
+mod others;
 mod runner;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use self::folder::Folder;
 use self::page::Shown;
@@ -63,30 +64,22 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<ExitCode> {
     Ok(if failed { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// The rows that were typed; none is all. Of all, those that are not built yet are told and left out.
+/// The rows that were typed; none is all.
 fn asked(typed: &[String]) -> Result<Vec<&'static Row>> {
     let mut numbers = Vec::new();
     for word in typed.iter().filter(|word| *word != "all") {
         let number: Option<u8> = word.parse().ok();
         let row = number.and_then(|number| rows::ROWS.iter().find(|row| row.number == number));
         let row = row.with_context(|| format!("there is no row `{word}`; give numbers from 1 to 21, or all"))?;
-        if let Err(lacks) = row.work {
-            bail!("row {}, {}, is not built yet: {lacks}", row.number, row.title);
-        }
         numbers.push(row.number);
     }
     let all = numbers.is_empty();
-    let without: Vec<String> =
-        rows::ROWS.iter().filter(|row| row.work.is_err()).map(|row| row.number.to_string()).collect();
-    if all && !without.is_empty() {
-        console::print_error_line(&format!("not built yet, and left out: row {}", without.join(", ")));
-    }
-    Ok(rows::ROWS.iter().filter(|row| row.work.is_ok() && (all || numbers.contains(&row.number))).collect())
+    Ok(rows::ROWS.iter().filter(|row| all || numbers.contains(&row.number)).collect())
 }
 
 /// Runs what the rows lack, and stores it. Returns whether all is there; the user may have ended it.
 fn measure(folder: &Folder, rows: &[&Row], conditions: &Conditions, again: bool) -> Result<bool> {
-    let measurements = |row: &Row| row.work.map_or_else(|_| Vec::new(), |work| (work.measurements)(conditions.depth));
+    let measurements = |row: &Row| (row.work.measurements)(conditions.depth);
     let mut todo: Vec<(&Row, Measurement)> = Vec::new();
     let mut pace = Pace::default();
     let mut known = 0;
@@ -240,12 +233,9 @@ mod tests {
         let numbers = |words: &[&str]| asked(words).expect("rows").iter().map(|row| row.number).collect::<Vec<_>>();
         assert_eq!(numbers(&["18", "9"]), [9, 18]);
         assert_eq!(numbers(&["all"]), numbers(&[]));
-        for (typed, said) in
-            [("22", "there is no row `22`"), ("4", "row 4, One convolution: kernels of 1 to 11, is not built yet")]
-        {
-            let problem = asked(&[typed]).err().expect("refused").to_string();
-            assert!(problem.contains(said), "{problem}");
-        }
+        assert_eq!(numbers(&[]).len(), 21);
+        let problem = asked(&["22"]).err().expect("refused").to_string();
+        assert!(problem.contains("there is no row `22`"), "{problem}");
     }
 
     /// The rows are those of the study, with names that can be told apart.
@@ -253,9 +243,8 @@ mod tests {
     fn measurements_of_a_row_have_names_of_their_own() {
         assert!(rows::ROWS.iter().map(|row| row.number).eq(1..=21));
         for row in &rows::ROWS {
-            let Ok(work) = row.work else { continue };
             for depth in [Depth::Quick, Depth::Full] {
-                let mut names: Vec<String> = (work.measurements)(depth).into_iter().map(|one| one.name).collect();
+                let mut names: Vec<String> = (row.work.measurements)(depth).into_iter().map(|one| one.name).collect();
                 let count = names.len();
                 names.sort();
                 names.dedup();

@@ -1,5 +1,5 @@
 //! The page of one row, and its pictures: a function of its results.
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::markdown;
 use super::results::{Depth, Results};
@@ -32,8 +32,7 @@ fn stem(row: &Row, depth: Depth) -> String {
 /// When the results are not those of this row's measurements.
 pub(super) fn show(row: &Row, results: &Results) -> Result<Shown> {
     let depth = results.conditions.depth;
-    let Ok(work) = row.work else { bail!("row {} has results and is not built yet", row.number) };
-    let found = (work.finding)(results);
+    let found = (row.work.finding)(results);
     let failed = results.failed();
     let finding = match found {
         Ok(finding) => finding,
@@ -121,6 +120,11 @@ fn measured(row: &Row, results: &Results) -> String {
         conditions.commit.as_deref().unwrap_or("unknown"),
         file = results.name(),
     ));
+    if let Some(others) = results.others() {
+        text.push_str(&format!(
+            "\nOther programs used {others:.2} processors meanwhile, in the measurement that met most of it.\n"
+        ));
+    }
     for (measured, reason) in results.failed() {
         text.push_str(&format!("\nFailed: `{}`: {reason}\n", measured.name));
     }
@@ -154,7 +158,7 @@ mod tests {
 
     fn row() -> Row {
         let work = Work { measurements: |_| Vec::new(), finding };
-        Row { number: 4, title: "T", seed: "000, Figure 7", published: "It takes 2 ms.", work: Ok(work) }
+        Row { number: 4, title: "T", seed: "000, Figure 7", published: "It takes 2 ms.", work }
     }
 
     #[test]
@@ -172,6 +176,7 @@ mod tests {
             "\ntrainer conv\n",
             "Machine: A, 2 processor(s). Seed 1. Commit abc. It took 2 s.",
             "This page is from a quick run",
+            "Other programs used 0.01 processors meanwhile",
         ] {
             assert!(shown.files[0].1.contains(text), "{text:?} is missing in\n{}", shown.files[0].1);
         }

@@ -58,6 +58,9 @@ pub(super) struct Measured {
     pub(super) started_unix_s: u64,
     /// Of all commands together.
     pub(super) wall_ns: u64,
+    /// Processors that other programs used meanwhile, on average. Older files do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) others: Option<f64>,
 }
 
 /// How a measurement ended.
@@ -104,6 +107,13 @@ impl Results {
             .collect()
     }
 
+    /// Processors that other programs used during the measurement that met most of it, on average; `None` where it is not known of
+    /// all.
+    pub(super) fn others(&self) -> Option<f64> {
+        let all = self.measured.iter().map(|measured| measured.others).collect::<Option<Vec<f64>>>()?;
+        all.into_iter().reduce(f64::max)
+    }
+
     /// The measurements that failed.
     pub(super) fn failed(&self) -> Vec<(&Measured, &str)> {
         self.measured
@@ -147,6 +157,7 @@ pub(super) fn example(row: u8, measured: Vec<(&str, Outcome)>) -> Results {
         outcome,
         started_unix_s: 1_700_000_000,
         wall_ns: 2_000_000_000,
+        others: Some(0.01),
     });
     let machine = Machine { cpu: Some("A".to_owned()), cpus: 2, memory_bytes: None, kernel: None };
     let conditions = Conditions { depth: Depth::Quick, commit: Some("abc".to_owned()), machine, seed: 1 };

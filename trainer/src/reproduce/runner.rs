@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
+use super::others::Watch;
 use super::results::{Measured, Outcome};
 use super::spec::{FOLDER, Measurement};
 use crate::{child, console, exit_code, interrupt};
@@ -27,7 +28,7 @@ enum Ended {
 /// When a program is not there, or what a command wrote cannot be read.
 pub(super) fn run(measurement: &Measurement, folder: &Path) -> Result<Option<Measured>> {
     std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    let began = Instant::now();
+    let (began, watch) = (Instant::now(), Watch::start());
     let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut parts = Map::new();
     let mut refused = None;
@@ -50,6 +51,7 @@ pub(super) fn run(measurement: &Measurement, folder: &Path) -> Result<Option<Mea
         outcome,
         started_unix_s,
         wall_ns: began.elapsed().as_nanos() as u64,
+        others: watch.and_then(|watch| watch.others()),
     }))
 }
 
@@ -68,12 +70,20 @@ fn run_one(typed: &str, folder: &Path) -> Result<Ended> {
         Some(code) if code == i32::from(exit_code::INTERRUPTED) => Ended::Interrupted,
         _ if interrupt::requested() => Ended::Interrupted,
         _ => {
-            let said = String::from_utf8_lossy(&output.stderr).replace(&place, FOLDER);
+            let said = without_home(&String::from_utf8_lossy(&output.stderr).replace(&place, FOLDER));
             let lines: Vec<&str> = said.lines().collect();
             let last = lines[lines.len().saturating_sub(KEPT_LINES)..].join("; ");
             Ended::Refused(format!("{}: {last}", output.status))
         }
     })
+}
+
+/// The text with `~` for the folder of the user, who is no part of the results.
+fn without_home(text: &str) -> String {
+    match std::env::var("HOME") {
+        Ok(home) if home.len() > 1 => text.replace(&home, "~"),
+        _ => text.to_owned(),
+    }
 }
 
 /// The command that was typed.
@@ -115,15 +125,32 @@ fn add(parts: &mut Map<String, Value>, stdout: &str, keep: &[&str]) -> Result<()
         return Ok(());
     }
     match serde_json::from_str(stdout)? {
-        Value::Object(all) => parts.extend(all.into_iter().filter(|(name, _)| kept(keep, name))),
+        Value::Object(all) if keep.is_empty() => parts.extend(all),
+        Value::Object(all) => {
+            let all = Value::Object(all);
+            for path in keep {
+                if let Some(part) = all.pointer(&format!("/{path}")) {
+                    put(parts, path, part.clone());
+                }
+            }
+        }
         // The viewer answers of several timelines with a list.
         other => drop(parts.insert("all".to_owned(), other)),
     }
     Ok(())
 }
 
-fn kept(keep: &[&str], name: &str) -> bool {
-    keep.is_empty() || keep.contains(&name)
+/// Puts a part where it was: `peak/live_bytes` into the part `peak`.
+fn put(parts: &mut Map<String, Value>, path: &str, part: Value) {
+    match path.split_once('/') {
+        None => drop(parts.insert(path.to_owned(), part)),
+        Some((first, rest)) => {
+            let inner = parts.entry(first).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(inner) = inner {
+                put(inner, rest, part);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -146,5 +173,13 @@ mod tests {
         add(&mut parts, r#"{"peak": 1, "run": {"path": "x"}}"#, &["peak", "steps"]).expect("fine");
         add(&mut parts, r#"{"steps": [2]}"#, &["peak", "steps"]).expect("fine");
         assert_eq!(Value::Object(parts), json!({ "peak": 1, "steps": [2] }));
+    }
+
+    #[test]
+    fn a_part_of_a_part_stays_where_it_was() {
+        let mut parts = Map::new();
+        let stdout = r#"{"peak": {"live_bytes": 5, "time_ns": 6, "by_op": {"conv": 4}}, "other": 7}"#;
+        add(&mut parts, stdout, &["peak/live_bytes", "peak/by_op", "peak/missing"]).expect("fine");
+        assert_eq!(Value::Object(parts), json!({ "peak": { "live_bytes": 5, "by_op": { "conv": 4 } } }));
     }
 }

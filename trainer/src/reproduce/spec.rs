@@ -11,8 +11,7 @@ pub(super) struct Row {
     pub(super) seed: &'static str,
     /// What the document says.
     pub(super) published: &'static str,
-    /// Of a row that is not built yet, what it lacks.
-    pub(super) work: Result<Work, &'static str>,
+    pub(super) work: Work,
 }
 
 /// How a row is measured, and what its results say.
@@ -30,8 +29,8 @@ pub(super) struct Measurement {
     /// Words with spaces between them: settings of the environment (`NAME=VALUE`), a program of this project, its
     /// arguments. [`FOLDER`] stands for an empty folder that all of them share.
     pub(super) commands: Vec<String>,
-    /// What is read: of the JSON that each command prints on stdout that prints any, these parts; all of it where none is
-    /// named. Of several commands the parts are put together.
+    /// What is read: of the JSON that each command prints on stdout that prints any, these parts (`peak/live_bytes` is a part of
+    /// the part `peak`); all of it where none is named. Of several commands the parts are put together.
     pub(super) keep: &'static [&'static str],
 }
 

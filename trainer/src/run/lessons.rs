@@ -9,9 +9,11 @@ use alloc_tracker::phase;
 use anyhow::{Context, Result, bail};
 use tch::Kind;
 
+use super::autocast::autocast;
 use super::error::During;
 use crate::data::{Batches, ImageBatches, Portions};
 use crate::model::Network;
+use crate::precision::Precision;
 use crate::settings::{Increment, Settings};
 
 /// The images of a run by day, and those held out.
@@ -20,6 +22,8 @@ pub(super) struct Lessons {
     increment: Increment,
     steps_a_day: u64,
     batch: usize,
+    /// Accuracy is that of inference in these numbers.
+    precision: Precision,
 }
 
 impl Lessons {
@@ -34,6 +38,7 @@ impl Lessons {
             increment: settings.variation.increment,
             steps_a_day,
             batch: settings.batch as usize,
+            precision: settings.precision,
         }))
     }
 
@@ -71,6 +76,7 @@ impl Lessons {
         let mut right = 0;
         for images in held_out.chunks(self.batch) {
             let batch = batches.batch_of(images).during("making a batch of held-out images")?;
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
             let logits = network.forward(&batch.inputs, false).during("telling held-out images apart")?;
             let told = logits.f_argmax(-1, false).during("telling held-out images apart")?;
             let is_right = told.f_eq_tensor(&batch.labels).during("comparing with the labels")?;
@@ -87,7 +93,13 @@ mod tests {
     #[test]
     fn days_learn_from_their_own_images_or_from_all_so_far() {
         let portions = Portions { held_out: vec![9], days: vec![vec![1, 2], vec![3, 4], vec![5, 6]] };
-        let of = |increment| Lessons { portions: portions.clone(), increment, steps_a_day: 4, batch: 2 };
+        let of = |increment| Lessons {
+            portions: portions.clone(),
+            increment,
+            steps_a_day: 4,
+            batch: 2,
+            precision: Precision::Fp32,
+        };
         assert_eq!(of(Increment::New).images(1), Some(vec![3, 4]));
         assert_eq!(of(Increment::All).images(1), Some(vec![1, 2, 3, 4]));
         assert_eq!(of(Increment::All).images(3), None, "behind the last day");

@@ -78,12 +78,13 @@ pub fn sweep(args: &SweepArgs) -> Result<ExitCode> {
     // What ended is shown, also when the user ended the sweep before the last run.
     records.extend(refused);
     let title = args.file.as_ref().map_or("Sweep".to_owned(), |file| format!("Sweep {}", file.display()));
-    let numbers = report::write(&folder, &title, &points, &records, &conditions)?;
+    let said = report::write(&folder, &title, &points, &records, &conditions)?;
+    console::print_result(&if args.json { said.json.to_string() } else { said.table })?;
     if !finished {
         console::print_error_line("interrupted: the runs that ended are kept; the same command does the rest");
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
-    Ok(if numbers { ExitCode::SUCCESS } else { ExitCode::from(exit_code::FAILED) })
+    Ok(if said.numbers { ExitCode::SUCCESS } else { ExitCode::from(exit_code::FAILED) })
 }
 
 /// The folder of the results.

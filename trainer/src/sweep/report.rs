@@ -1,5 +1,6 @@
 //! Everything that a sweep writes when its runs are done: tables, pictures, the page, and a table for the terminal.
 use anyhow::Result;
+use serde_json::{Value, json};
 
 use super::folder::Folder;
 use super::page::Page;
@@ -9,17 +10,26 @@ use super::point::{Point, varying};
 use super::record::{Conditions, Record};
 use super::statistics::{PointStatistics, by_point, differences, differences_csv, statistics_csv};
 use super::table::{results_csv, results_parquet, steps_csv};
-use crate::console;
 use crate::figures::{self, median, mib, milliseconds};
 
-/// Writes all of it. Returns whether any point has numbers.
+/// What a sweep says when all is written.
+pub(super) struct Said {
+    /// Whether any point has numbers.
+    pub(super) numbers: bool,
+    /// A table for the terminal.
+    pub(super) table: String,
+    /// Every run and the differences between points. The field names never change.
+    pub(super) json: Value,
+}
+
+/// Writes all of it.
 pub(super) fn write(
     folder: &Folder,
     title: &str,
     points: &[Planned],
     records: &[Record],
     conditions: &Conditions,
-) -> Result<bool> {
+) -> Result<Said> {
     let points: Vec<Point> = points.iter().map(|planned| planned.point.clone()).collect();
     let mut sorted = records.to_vec();
     let place = |record: &Record| points.iter().position(|point| *point == record.point);
@@ -44,8 +54,17 @@ pub(super) fn write(
         folder.write(&picture.name, picture.svg.as_bytes())?;
     }
     folder.write("index.html", page.html().as_bytes())?;
-    console::print_result(&format!("{}\nwrote {}", table(&statistics), folder.path().join("index.html").display()))?;
-    Ok(!statistics.is_empty())
+    Ok(Said {
+        numbers: !statistics.is_empty(),
+        table: format!("{}\nwrote {}", table(&statistics), folder.path().join("index.html").display()),
+        json: json!({ "runs": sorted.iter().map(run).collect::<Vec<_>>(), "differences": differences }),
+    })
+}
+
+/// A run without its conditions, which are those of all.
+fn run(record: &Record) -> Value {
+    let Record { point, repeat, outcome, reason, measured, .. } = record;
+    json!({ "point": point, "repeat": repeat, "outcome": outcome, "reason": reason, "measured": measured })
 }
 
 /// A row for each point.

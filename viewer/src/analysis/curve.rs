@@ -9,12 +9,13 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Dimension, Timeline};
+use serde::Serialize;
 
 /// The name of the band that sums up all bands beyond the biggest ones.
 pub const REST: &str = "rest";
 
-/// One band of a stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One band of a stack. The field names never change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Band {
     /// The name of a category, a phase, a layer or an operator, or [`REST`].
     pub name: String,

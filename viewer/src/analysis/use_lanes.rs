@@ -4,6 +4,7 @@
 //! The recorder reads these figures every 100 ms or so and repeats them in the samples between. So time is cut into spans of at
 //! least that length; a span has the mean of what was read, or for a counter the events a second.
 use alloc_timeline::Timeline;
+use serde::Serialize;
 
 use crate::analysis::usage::no_power;
 use crate::model::Run;
@@ -14,7 +15,8 @@ const MOST_SPANS: u64 = 216;
 const SHORTEST_SPAN_NS: u64 = 100_000_000;
 
 /// What the values of a lane are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LaneUnit {
     /// Bytes.
     Bytes,
@@ -28,8 +30,8 @@ pub enum LaneUnit {
     Watts,
 }
 
-/// One lane.
-#[derive(Clone, Debug, PartialEq)]
+/// One lane. The field names never change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UseLane {
     /// What it shows.
     pub name: String,
@@ -39,8 +41,8 @@ pub struct UseLane {
     pub lines: Vec<LaneLine>,
 }
 
-/// One figure over time.
-#[derive(Clone, Debug, PartialEq)]
+/// One figure over time. The field names never change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LaneLine {
     /// What it is: `user`, `core 0`, `package-0`.
     pub name: String,
@@ -61,8 +63,8 @@ impl LaneLine {
     }
 }
 
-/// All lanes of one run.
-#[derive(Clone, Debug, PartialEq)]
+/// All lanes of one run. The field names never change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UseLanes {
     /// The length of a span.
     pub span_ns: u64,
@@ -233,6 +235,11 @@ mod tests {
         assert_eq!(faults.lines[0].values, [Some(0.0), Some(100.0), Some(200.0), Some(0.0), None]);
         assert_eq!((power.lines[0].name.as_str(), power.lines[0].mean(), power.unit), ("gpu-0", 5.0, LaneUnit::Watts));
         assert_eq!(lanes.unavailable, ["GPU: unavailable: no NVIDIA driver on this machine"]);
+        let json = serde_json::to_value(&lanes).expect("JSON");
+        assert_eq!(
+            (&json["lanes"][1]["unit"], &json["lanes"][1]["lines"][0]["values"][0]),
+            (&"cores".into(), &1.5.into())
+        );
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub(super) enum Command {
     Times(TimesArgs),
     /// Tell what each step consists of, by phase, where times were measured
     Steps(TimesArgs),
+    /// Tell the live bytes over time, by category, phase, layer or operator
+    Series(SeriesArgs),
     /// Tell which calls allocated, where the program was run with ALLOC_TRACKER_STACKS
     Stacks(StacksArgs),
     /// Put a snapshot of PyTorch's caching allocator beside the model that predicts what it reserves
@@ -158,6 +160,32 @@ pub(super) struct TimesArgs {
     /// Rows of each table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SeriesArgs {
+    /// A timeline
+    pub(super) file: PathBuf,
+    /// What the bytes are split by
+    #[arg(long = "by", value_name = "WHAT", default_value = "category")]
+    pub(super) dimension: DimensionArg,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+    /// With --json: the biggest N names; all others are summed up under `rest`
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(super) top: usize,
+    /// With --json: cut the time into N equal spans and tell of each the highest and the lowest instant
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
+    pub(super) columns: usize,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 tells nothing; give 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err(format!("`{text}` is no whole number; give 1 or more")),
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -123,6 +123,7 @@ pub(super) fn power(args: &TableArgs) -> Result<Outcome> {
         out.insert("energy".to_owned(), json!(timeline.energy));
         let sampling: Vec<_> = dimensions.into_iter().filter_map(|by| analysis::sampling_error(timeline, by)).collect();
         out.insert("sampling".to_owned(), json!(sampling));
+        out.insert("lanes".to_owned(), json!(analysis::use_lanes(&run)));
         out
     };
     answer(args.json, json, || view::power_text(&run, args.top, output::terminal()))

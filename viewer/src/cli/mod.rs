@@ -15,6 +15,7 @@ mod inspect;
 mod reconcile;
 mod recover;
 mod report;
+mod series;
 mod times;
 
 use std::io::Write;
@@ -65,6 +66,7 @@ fn run(args: Args) -> Result<Outcome> {
         Some(Command::Power(args)) => inspect::power(&args),
         Some(Command::Times(args)) => times::times(&args),
         Some(Command::Steps(args)) => times::steps(&args),
+        Some(Command::Series(args)) => series::run(&args),
         Some(Command::Stacks(args)) => inspect::stacks(&args),
         Some(Command::DeviceSnapshot(args)) => device_snapshot::run(&args),
         Some(Command::Export(args)) => export::run(&args),

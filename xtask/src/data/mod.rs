@@ -64,6 +64,19 @@ pub fn run(workspace: &Workspace, args: DataArgs) -> Result<()> {
     }
 }
 
+/// Brings the sets that rows of the study learn from: MNIST, and for full runs all of Fashion-MNIST. One that cannot be brought
+/// is told of, and its rows say that it is missing.
+pub fn bring_for_study(workspace: &Workspace, full: bool) {
+    let data = workspace.root().join("target/data");
+    let mut brought = vec![("MNIST", mnist::fetch(&data.join("mnist")))];
+    if full {
+        brought.push(("Fashion-MNIST", fashion_mnist::fetch(&data.join("fashion-mnist"))));
+    }
+    for (name, problem) in brought.into_iter().filter_map(|(name, ended)| Some((name, ended.err()?))) {
+        eprintln!("note: rows that learn from {name} will have no numbers: {problem:#}");
+    }
+}
+
 fn report(facts: &SetFacts, folder: &Path) -> Result<()> {
     println!("{}", facts.title);
     println!("  licence: {}", facts.licence);

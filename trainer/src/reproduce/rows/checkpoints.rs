@@ -13,7 +13,7 @@ pub(super) const ROW: Row = Row {
     seed: "002, the plots of \"Comparison of Checkpoint sequential and Revolve\"",
     published: "Memory and time of both are compared by formulas over layers that are all alike, at batches of 1 and 8 and images \
                 of 224 and 500 pixels. The drawn example has two segments.",
-    work: Ok(Work { measurements, finding }),
+    work: Work { measurements, finding },
 };
 
 /// The seed's plots.

@@ -2,7 +2,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::shared::{THREADS, claim, ms, percent, table, titles};
+use super::shared::{THREADS, all_timed, claim, ms, percent, table, timed, titles};
 use crate::chart::{self, COLOURS, Part};
 use crate::reproduce::results::{Depth, Results, list, number, text};
 use crate::reproduce::spec::{Figure, Finding, Holds, Measurement, Row, Work};
@@ -13,7 +13,7 @@ pub(super) const TIME_BY_OPERATION: Row = Row {
     seed: "000, Figure 1",
     published: "Over 15 steps of MobileNetV1 and ResNet-18 on a CPU, convolutions take at least twice as long as batch norms, which come \
                 second.",
-    work: Ok(Work { measurements: of_operations, finding: time_by_operation }),
+    work: Work { measurements: of_operations, finding: time_by_operation },
 };
 
 pub(super) const STEP_BREAKDOWN: Row = Row {
@@ -21,7 +21,7 @@ pub(super) const STEP_BREAKDOWN: Row = Row {
     title: "What a step consists of",
     seed: "004, Figure 1",
     published: "A step of a ResNet takes 631 ms: 590 ms of computing on the device, 23 ms (3.7 %) of launching kernels, and the rest.",
-    work: Ok(Work { measurements: of_steps, finding: step_breakdown }),
+    work: Work { measurements: of_steps, finding: step_breakdown },
 };
 
 /// The phases in which a network computes.
@@ -140,7 +140,7 @@ fn time_by_operation(results: &Results) -> Result<Finding> {
     let title = "Time of a training step by operation";
     let svg = chart::rows(&titles(title, "ms", ""), &MODELS.map(str::to_owned), &parts, &[])?;
     Ok(Finding {
-        claims,
+        claims: all_timed(results, claims),
         number: format!("convolutions in times of batch norms: {}", numbers.join(", ")),
         figures: vec![Figure { name: "operations".to_owned(), title: title.to_owned(), svg }],
         tables: vec![table("The longest operations", &["model", "operation", ">a step", ">of it"], rows)],
@@ -188,7 +188,7 @@ fn step_breakdown(results: &Results) -> Result<Finding> {
             "most of a step is computing",
             percent(590.0 / 631.0),
             format!("{} to {} in {} steps", percent(least), percent(most), shares.len()),
-            Holds::in_every(&half, "less than half of a step here is computing"),
+            timed(results, Holds::in_every(&half, "less than half of a step here is computing")),
         ),
         claim(
             "launching kernels on a GPU",
