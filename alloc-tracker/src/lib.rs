@@ -109,6 +109,7 @@ pub mod control_group {
 /// For the library that is preloaded into programs which know nothing of the tracker: it starts and ends sessions in their
 /// place.
 pub mod unaided {
+    pub use crate::ledger::as_tracker;
     pub use crate::recorder::{Request, ask, is_recorded};
     pub use crate::session::forget_ended;
     pub use crate::startup::start_up;

@@ -1,6 +1,6 @@
 """Uses much of what PyTorch has, and prints what comes out: it must be the same whether the program is recorded or not."""
 
-import copy, io, threading, torch, torch.nn as nn
+import copy, io, threading, torch, torch.nn as nn, torch.utils.flop_counter
 from torch.utils.checkpoint import checkpoint
 
 torch.manual_seed(0)
@@ -96,6 +96,40 @@ def closure():
 
 
 print("lbfgs", round(lb.step(closure).item(), 5))
+
+try:
+    torch.empty(1 << 60)
+except RuntimeError as e:
+    print("too large", str(e).split(". Error")[0].rsplit("]", 1)[-1])
+for size in (0, 1, 1000):
+    print("numbers", torch.arange(size).sum().item(), torch.empty(size).untyped_storage().nbytes())
+with torch.profiler.profile() as prof:
+    m(x).sum().backward()
+print("profile", sorted((event.key, event.count) for event in prof.key_averages()))
+with torch.utils.flop_counter.FlopCounterMode(display=False) as flops:
+    m(x).sum().backward()
+print("flops", flops.get_total_flops())
+print("thread", threading.Thread().name, threading.active_count(), torch.get_num_threads())
+
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, v):
+        ctx.save_for_backward(v)
+        return (v @ v.t()).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (v,) = ctx.saved_tensors
+        with torch.enable_grad():
+            w = v.detach().requires_grad_()
+            (inner,) = torch.autograd.grad((w * 2).sum(), w)
+        return g * (2 * v.sum(0) + inner)
+
+
+xo = x.clone().requires_grad_()
+Own.apply(xo).backward()
+print("own", round(xo.grad.sum().item(), 3))
 
 
 class DS(torch.utils.data.Dataset):

@@ -1,16 +1,20 @@
 """PyTorch's programs without a change: modules become layers, and forward, loss, backward and optimizer become phases.
 
-Only what PyTorch documents is used, and three functions that are wrapped: ``torch.autograd.backward``, ``torch.autograd.grad`` and
-the iterator of ``DataLoader``. Modules of a program that compiles them (``torch.compile``) are left alone while that traces.
+Of Python's PyTorch only what it documents is used, and three functions that are wrapped: ``torch.autograd.backward``,
+``torch.autograd.grad`` and the iterator of ``DataLoader``. Modules of a program that compiles them (``torch.compile``) are left alone
+while that traces. Operators, and the layers for which those of the backward pass work, come from libtorch itself, which promises
+nobody how: a trial at the start shows whether it is understood (``operators.py``).
 
 | file | what it has |
 |---|---|
+| ``library.py`` | the preloaded library's functions for this |
+| ``operators.py`` | the trial, after which libtorch tells of operators and storages |
 | ``tensors.py`` | the tensors in a value, and where a tensor's storage is |
 | ``labels.py`` | parameters, buffers, gradients, optimizer state |
 | ``phases.py`` | the phases and steps of a training loop |
 | ``layers.py`` | the layers, by the paths of modules |
 | ``watch.py`` | all of it installed, as soon as torch is imported |
 
-Not told: operators, and which layer a backward operator works for. A tensor that is no module's output has its layer and phase, and
-no category.
+Not told: what a compiled graph does inside (``torch.compile``: one operator), and the operators within a function of
+``torch.utils.checkpoint`` with ``use_reentrant=True``, which belong to ``CheckpointFunction``.
 """

@@ -24,10 +24,13 @@ class _Thread(threading.local):
 class Layers:
     """Hooks of all modules."""
 
-    def __init__(self, torch: Any, labels: Labels, phases: Phases) -> None:
+    def __init__(self, torch: Any, library: Any, labels: Labels, phases: Phases, storages_are_told: bool) -> None:
         self._torch, self._labels, self._phases = torch, labels, phases
+        self._layer, self._enter, self._leave = library.layer, library.enter_layer, library.leave_layer
+        self._storages_are_told = storages_are_told
         self._thread = _Thread()
-        self._paths: Any = weakref.WeakKeyDictionary()
+        # By identity, which is found faster than a weak reference. Each with its path, and the path's number.
+        self._paths: Dict[int, Tuple[str, int]] = {}
         self._named: Any = weakref.WeakSet()
         self._networks = 0
         self._is_compiling = getattr(torch.compiler, "is_compiling", lambda: False)
@@ -39,30 +42,34 @@ class Layers:
         running = self._thread.running
         if not running:
             self._begin_network(module, args)
-        path = self._paths.get(module)
+        path = self._paths.get(id(module))
         if path is None:
             # A module that was made after the first pass, or that is no attribute of another.
-            outer = self._paths.get(running[-1][0], b"")
-            path = self._paths[module] = outer + b"." + type(module).__name__.encode()
-        running.append((module, functions.enter_layer_alone(path)))
+            outer, _ = self._paths[id(running[-1][0])]
+            path = self._call(module, f"{outer}.{type(module).__name__}")
+        running.append((module, self._enter(path[1])))
 
     def after(self, module: Any, args: Any, result: Any) -> None:
         """It ends, perhaps by an exception: then ``result`` is None."""
         running = self._thread.running
         if self._is_compiling() or not any(one is module for one, _ in running):
             return
+        if not self._storages_are_told:
+            self._outputs(result)
+        while running:
+            inner, scope = running.pop()
+            self._leave(scope)
+            if inner is module:
+                break
+        if not running:
+            self._end_network()
+
+    def _outputs(self, result: Any) -> None:
         for tensor in tensors(self._torch, result):
             # What a network only passes on stays what it is.
             whole = tensor._base if tensor._is_view() else tensor
             if not isinstance(whole, self._torch.nn.Parameter) and address(tensor) not in self._thread.inputs:
                 label(tensor, Category.ACTIVATION)
-        while running:
-            inner, scope = running.pop()
-            functions.leave(scope)
-            if inner is module:
-                break
-        if not running:
-            self._end_network()
 
     def _begin_network(self, module: Any, args: Any) -> None:
         if module not in self._named:
@@ -96,7 +103,8 @@ class Layers:
         owned: Dict[int, str] = {}
         for path, module in network.named_modules():
             layer = prefix + path if path else kind
-            self._paths.setdefault(module, text(layer))
+            if id(module) not in self._paths:
+                self._call(module, layer)
             for parameter in module.parameters(recurse=False):
                 if self._torch.nn.parameter.is_lazy(parameter):
                     is_whole = False
@@ -107,6 +115,11 @@ class Layers:
         if is_whole:
             self._named.add(network)
             self._networks += has_parameters
+
+    def _call(self, module: Any, path: str) -> Tuple[str, int]:
+        named = self._paths[id(module)] = path, self._layer(text(path))
+        weakref.finalize(module, self._paths.pop, id(module), None).atexit = False
+        return named
 
     def inputs(self, value: Any) -> None:
         """Tensors that come from outside."""

@@ -15,13 +15,17 @@ def install(torch: Any) -> None:
     import torch.utils.data.dataloader as loading
 
     from .labels import Labels, label
+    from . import library
     from .layers import Layers
+    from .operators import STORAGES, tell
     from .phases import Phases
     from .safely import Watch
 
+    torch_functions = library.find()
+    told = tell(torch, torch_functions)
     watch = Watch()
     labels, phases = Labels(watch), Phases(watch)
-    layers = Layers(torch, labels, phases)
+    layers = Layers(torch, torch_functions, labels, phases, bool(told & STORAGES))
     scopes = []
 
     def registered(category: Category) -> Any:
@@ -75,6 +79,8 @@ class _Finder:
                 run(module)
             finally:
                 functions.leave(scope)
+            # So it is, and Python would say so next. Until then, whoever imports torch on another thread waits for this one.
+            spec._initializing = False
             install(module)
 
         spec.loader.exec_module = exec_module

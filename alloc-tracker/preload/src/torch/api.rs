@@ -1,0 +1,68 @@
+//! What the Python package calls, as a table of functions: `alloc-tracker/python/alloc_tracker/_torch/library.py` has the same
+//! layout.
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+
+use super::{layers, trial};
+
+/// The functions.
+#[repr(C)]
+pub struct TorchApi {
+    /// 1.
+    version: u32,
+    /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
+    begin_trial: extern "C" fn() -> *const c_char,
+    /// Says that the next operator or autograd node of the calling thread is this round's.
+    look: extern "C" fn(),
+    /// Ends a round: its operator and node have this sequence number.
+    end_round: extern "C" fn(sequence: u64),
+    /// Ends the trial. From now on is told what the trial has shown to be right: a sum of 1, operators by name; 2, the layers of
+    /// backward operators; 4, what storages are for.
+    end_trial: extern "C" fn() -> c_int,
+    /// The number of a layer's path.
+    layer: unsafe extern "C" fn(path: *const c_char) -> u32,
+    /// Enters a layer on the calling thread, whatever layer is active.
+    enter_layer: extern "C" fn(layer: u32) -> u64,
+    /// Leaves it; takes what `enter_layer` has returned on this thread.
+    leave_layer: extern "C" fn(scope: u64),
+}
+
+static API: TorchApi =
+    TorchApi { version: 1, begin_trial, look, end_round, end_trial, layer, enter_layer, leave_layer };
+
+/// The functions of this library.
+#[unsafe(no_mangle)]
+pub extern "C" fn alloc_tracker_torch_api() -> &'static TorchApi {
+    &API
+}
+
+extern "C" fn begin_trial() -> *const c_char {
+    trial::begin().map_or_else(|why| why.as_ptr(), |()| ptr::null())
+}
+
+extern "C" fn look() {
+    trial::look();
+}
+
+extern "C" fn end_round(sequence: u64) {
+    trial::end_round(sequence);
+}
+
+extern "C" fn end_trial() -> c_int {
+    trial::end().cast_signed()
+}
+
+/// # Safety
+/// `path` is a C string.
+unsafe extern "C" fn layer(path: *const c_char) -> u32 {
+    // SAFETY: as the caller promises.
+    layers::number(&unsafe { CStr::from_ptr(path) }.to_string_lossy())
+}
+
+extern "C" fn enter_layer(layer: u32) -> u64 {
+    layers::enter(layer)
+}
+
+extern "C" fn leave_layer(scope: u64) {
+    layers::leave(scope);
+}

@@ -1,0 +1,29 @@
+//! What the libtorch of a Python program is doing: its operators, the layers that backward operators work for, and what each
+//! tensor storage is for. The decisions are those of `alloc-torch-core`; here is how its facts come out of a libtorch that
+//! this library neither links nor was compiled against.
+//!
+//! ```text
+//! Python: _torch/operators.py, right after `import torch`
+//!   |  runs operators of which it knows all, a few rounds
+//!   v
+//! api.rs ---- trial.rs: what libtorch calls meanwhile, and what the records then hold
+//!                |
+//!             layout.rs: where in a record the numbers stand; or that this is not known
+//!                v
+//! libtorch: at::RecordFunction --> operators.rs --> core: operators, layers, phases
+//!           c10::alloc_cpu ------> storages.rs ---> core: what each storage is for
+//! ```
+//!
+//! `layers.rs` has what Python calls for each module that runs.
+//!
+//! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
+//! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
+//! they are not told. On x86-64 only, because the trial cannot show how a processor hands results back.
+mod layers;
+mod layout;
+mod libtorch;
+mod operators;
+mod storages;
+mod trial;
+
+mod api;

@@ -1,0 +1,100 @@
+//! libtorch's operators, as the core is told of them.
+use std::cell::OnceCell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use alloc_torch_core::{Attribution, Gradient, Operator, OperatorStack, SequenceTable, TrackerHooks};
+use alloc_tracker::unaided::as_tracker;
+
+use super::layout::Layout;
+use super::libtorch::{Libtorch, RecordFunction, Watched};
+
+static SEQUENCES: SequenceTable = SequenceTable::new();
+
+/// The process's own.
+pub static ATTRIBUTION: Attribution<TrackerHooks> = Attribution::new(TrackerHooks, &SEQUENCES);
+
+thread_local! {
+    /// Made when the thread runs its first operator: it has 12 KiB, and what a library has for each thread lies in that thread's
+    /// stack, in programs that never saw libtorch as well.
+    static OPERATORS: OnceCell<Box<OperatorStack<TrackerHooks>>> = const { OnceCell::new() };
+}
+
+/// What is watched, and where its records have their numbers, if that is known.
+static WATCHED: OnceLock<(Libtorch, Option<Layout>)> = OnceLock::new();
+
+/// Tells the core of all operators from now on, once for the process; of the layers of backward operators only with a layout.
+pub fn watch(torch: Libtorch, layout: Option<Layout>) {
+    if WATCHED.set((torch, layout)).is_err() {
+        return;
+    }
+    ATTRIBUTION.prepare();
+    // SAFETY: the functions leave a null in `result` and return its address.
+    unsafe {
+        torch.watch(Watched::Operators, operator_starts, ends);
+        torch.watch(Watched::Nodes, node_starts, ends);
+    }
+}
+
+unsafe extern "C" fn operator_starts(result: *mut usize, function: *const RecordFunction) -> *mut usize {
+    // SAFETY: libtorch has called with both; `result` is the place of a pointer.
+    unsafe {
+        result.write(0);
+        starts(function, Watched::Operators);
+    }
+    result
+}
+
+unsafe extern "C" fn node_starts(result: *mut usize, function: *const RecordFunction) -> *mut usize {
+    // SAFETY: as above.
+    unsafe {
+        result.write(0);
+        starts(function, Watched::Nodes);
+    }
+    result
+}
+
+unsafe extern "C" fn ends(_function: *const RecordFunction, _context: *mut c_void) {
+    on_this_thread(|operators| ATTRIBUTION.operator_ends(operators, None));
+}
+
+/// # Safety
+/// libtorch has called a callback with `function`, which has not returned.
+unsafe fn starts(function: *const RecordFunction, watched: Watched) {
+    let Some((torch, layout)) = WATCHED.get() else { return };
+    let word = |at: usize| {
+        // SAFETY: the trial has shown that the record of an operator has a number of 8 bytes there.
+        unsafe { function.cast::<u64>().add(at).read() }
+    };
+    let is_backward = watched == Watched::Nodes;
+    let operator = Operator {
+        is_backward,
+        autocasts: false,
+        // SAFETY: as the caller promises.
+        name: unsafe { torch.name(function) }.to_bytes(),
+        // A node that has no number has the largest one, which is -1.
+        sequence: layout.map_or(-1, |layout| word(layout.sequence).cast_signed()),
+        thread: match layout {
+            Some(layout) if is_backward => word(layout.forward_thread),
+            _ => torch.thread(),
+        },
+        variable: None,
+        gradient: Gradient::NotTold,
+        inputs: &[],
+        tensors: &[],
+    };
+    on_this_thread(|operators| {
+        ATTRIBUTION.operator_starts(operators, &operator);
+    });
+}
+
+/// Does something to the stack of this thread's operators. A panic costs what it was about to tell and nothing else; a thread
+/// that ends has no stack any more.
+fn on_this_thread(work: impl FnOnce(&OperatorStack<TrackerHooks>)) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        OPERATORS.try_with(|operators| {
+            work(operators.get_or_init(|| as_tracker(|| Box::new(OperatorStack::new()))));
+        })
+    }));
+}

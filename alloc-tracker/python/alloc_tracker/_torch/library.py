@@ -1,0 +1,30 @@
+"""The library's functions for PyTorch, as ``alloc-tracker/preload/src/torch/api.rs`` has them."""
+
+import ctypes
+from types import SimpleNamespace
+
+from .._library import _function
+
+
+class _TorchFunctions(ctypes.Structure):
+    _fields_ = [
+        ("version", ctypes.c_uint32),
+        ("begin_trial", _function(ctypes.c_char_p)),
+        ("look", _function(None)),
+        ("end_round", _function(None, ctypes.c_uint64)),
+        ("end_trial", _function(ctypes.c_int)),
+        ("layer", _function(ctypes.c_uint32, ctypes.c_char_p)),
+        ("enter_layer", _function(ctypes.c_uint64, ctypes.c_uint32)),
+        ("leave_layer", _function(None, ctypes.c_uint64)),
+    ]
+
+
+def find() -> SimpleNamespace:
+    """Each function by its name.
+
+    Raises AttributeError where the library that was preloaded is older than this package.
+    """
+    ask = ctypes.PyDLL(None).alloc_tracker_torch_api
+    ask.restype = ctypes.POINTER(_TorchFunctions)
+    table = ask().contents
+    return SimpleNamespace(**{name: getattr(table, name) for name, _ in _TorchFunctions._fields_})
