@@ -43,6 +43,7 @@
 //! | `ALLOC_TRACKER=off` | nothing is tracked |
 //! | `ALLOC_TRACKER=exact` | every block is an event of its own, so that peaks have no uncertainty |
 //! | `ALLOC_TRACKER_BACKEND=system` | the C library's allocator under the tracker instead of jemalloc |
+//! | `ALLOC_TRACKER_CACHE=off` | jemalloc is called for every block, also where its cache of the thread has one at hand |
 //! | `ALLOC_TRACKER_STACKS=512KiB` | call stacks, on average one for so many allocated bytes (`512KiB,7`: and a seed) |
 //! | `ALLOC_TRACKER_NEAR_LIMIT=256MiB` | a line on stderr and a copy of the timeline when less is left until a limit (`10%`, `off`) |
 //! | `ALLOC_TRACKER_DUMP_AT=8GiB` | a copy of the timeline when the live bytes cross that (`8GiB,12GiB`: two) |

@@ -1,8 +1,9 @@
 //! The tracker does not change the program's heap: the same workload (`victims/heap_workload.rs`) leaves the same
 //! counters in jemalloc, to the single block, whether it is tracked or not.
 //!
-//! jemalloc's caches per thread are off here. What they fetch and give back depends on addresses that the kernel
-//! chooses at random, so with them two runs of one untracked program differ too.
+//! For most of that, jemalloc's caches per thread are off. What they fetch and give back depends on addresses that the
+//! kernel chooses at random, so with them two runs of one untracked program differ too. With them on, what must be
+//! equal is what the program does: sizes, alignment, and blocks asked for and live in each small size class.
 use std::process::Command;
 
 use tests::{Ran, run};
@@ -38,6 +39,28 @@ fn a_tracked_heap_is_the_heap_of_plain_jemalloc() {
     let plain = report(PLAIN, None);
     assert_eq!(report(TRACKED, None), plain, "tracked (left), plain jemalloc (right)");
     assert_eq!(report(TRACKED, Some("off")), plain, "tracking off (left), plain jemalloc (right)");
+}
+
+/// The hot path takes blocks from jemalloc's cache of the thread without calling jemalloc. All of them are in jemalloc's
+/// figures all the same.
+#[test]
+fn a_cache_that_the_tracker_uses_is_used_as_by_jemalloc() {
+    let report = |path, tracker, cache: &[(&str, &str)]| -> Vec<String> {
+        let mut command = Command::new(path);
+        command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_CACHE").env_remove("_RJEM_MALLOC_CONF");
+        command.envs(Option::map(tracker, |value: &str| ("ALLOC_TRACKER", value))).envs(cache.iter().copied());
+        let ran = run(&mut command);
+        assert_eq!(ran.code, Some(0), "{path}: {}", ran.stderr);
+        let programs = |line: &&str| ["sizes", "misaligned", "small class"].iter().any(|word| line.contains(word));
+        let lines = ran.stdout.lines().filter(programs);
+        // How many reallocs of large blocks stay in place depends on addresses.
+        lines.map(|line| line.split(", reallocs").next().unwrap_or_default().to_owned()).collect()
+    };
+    let plain = report(PLAIN, None, &[]);
+    assert!(plain.len() > 50 && plain.iter().any(|line| line.contains("requested")), "{plain:#?}");
+    assert_eq!(report(TRACKED, None, &[]), plain, "tracked (left), plain jemalloc (right)");
+    assert_eq!(report(TRACKED, None, &[("ALLOC_TRACKER_CACHE", "off")]), plain, "by calls (left), plain (right)");
+    assert_eq!(report(TRACKED, Some("off"), &[]), plain, "tracking off (left), plain jemalloc (right)");
 }
 
 /// The comparison above needs a workload that has small and large blocks, and that grows blocks in place and moves

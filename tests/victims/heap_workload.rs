@@ -1,8 +1,9 @@
 //! A deterministic workload on one thread, through Rust's door and C's: every kind of allocation, from 1 byte to 3.75
 //! MiB, and jemalloc's own counters after it. Two programs run it, one over the tracker and one over plain jemalloc.
 //!
-//! jemalloc's caches per thread must be off (`tcache:false`). What they fetch and give back depends on addresses that
-//! the kernel chooses at random, so that the counters would differ between two runs of one program.
+//! With jemalloc's caches per thread off (`tcache:false`), all of its figures are the same in every run. With them, those
+//! differ that tell what the caches fetch and give back, because that depends on addresses that the kernel chooses at
+//! random; what lines with `live` and `requested` tell is the program's doing.
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::ffi::{CString, c_void};
 
@@ -100,7 +101,8 @@ pub fn run<D: C>() {
         free::<D>(std::mem::replace(slot, Block::Empty));
     }
     let after = counters.read();
-    println!("sizes {:016x}, places of small blocks {:016x}", seen.usable, seen.places);
+    println!("sizes {:016x}", seen.usable);
+    println!("places of small blocks {:016x}", seen.places);
     println!("misaligned {}, reallocs {} of them in place {}", seen.misaligned, seen.reallocs, seen.in_place);
     println!("large reallocs {} of them in place {}", seen.reallocs - grown, seen.in_place - grown_in_place);
     counters.print("at the height", &before, &during);
@@ -188,17 +190,18 @@ fn free<D: C>(block: Block) {
     }
 }
 
-/// jemalloc's counters of one size class: its size, blocks made, blocks given back.
+/// jemalloc's counters of one size class: its size, blocks made, blocks given back, blocks asked for.
 #[derive(Clone, Copy)]
 struct Class {
     size: usize,
     made: u64,
     gone: u64,
+    requested: u64,
 }
 
 /// jemalloc's counters by name. The names and the room for readings are allocated before the first reading.
 struct Counters {
-    classes: Vec<[CString; 3]>,
+    classes: Vec<[CString; 4]>,
     /// Room for the readings.
     room: [Vec<Class>; 3],
 }
@@ -213,11 +216,11 @@ impl Counters {
         let name = |text: String| CString::new(text).expect("no NUL");
         let class = |kind: &str, of: &str, index: u32| {
             let stat = |what| name(format!("stats.arenas.{ALL_ARENAS}.{kind}.{index}.{what}"));
-            [name(format!("arenas.{of}.{index}.size")), stat("nmalloc"), stat("ndalloc")]
+            [name(format!("arenas.{of}.{index}.size")), stat("nmalloc"), stat("ndalloc"), stat("nrequests")]
         };
         let bins = read::<u32>(c"arenas.nbins");
         let large = read::<u32>(c"arenas.nlextents");
-        let classes: Vec<[CString; 3]> = (0..bins)
+        let classes: Vec<[CString; 4]> = (0..bins)
             .map(|index| class("bins", "bin", index))
             .chain((0..large).map(|index| class("lextents", "lextent", index)))
             .collect();
@@ -228,15 +231,18 @@ impl Counters {
     fn read(&mut self) -> Reading {
         let unused = self.room.iter_mut().find(|room| room.capacity() > 0);
         let mut classes = unused.map(std::mem::take).expect("at most three readings");
-        // SAFETY: `epoch` takes any u64.
+        let none = std::ptr::null_mut();
+        // SAFETY: `thread.tcache.flush` takes and gives nothing; without a cache it fails, and there is nothing to flush.
+        // `epoch` takes any u64.
         unsafe {
+            je::mallctl(c"thread.tcache.flush".as_ptr(), none, none.cast(), none, 0);
             let mut epoch = 1u64;
             let value = (&raw mut epoch).cast::<c_void>();
             let epoch = c"epoch".as_ptr();
             assert_eq!(je::mallctl(epoch, std::ptr::null_mut(), std::ptr::null_mut(), value, size_of::<u64>()), 0);
         }
-        for [size, made, gone] in &self.classes {
-            classes.push(Class { size: read(size), made: read(made), gone: read(gone) });
+        for [size, made, gone, requested] in &self.classes {
+            classes.push(Class { size: read(size), made: read(made), gone: read(gone), requested: read(requested) });
         }
         Reading { allocated: read(c"stats.allocated"), classes }
     }
@@ -248,6 +254,10 @@ impl Counters {
             let (made, gone) = (after.made - before.made, after.gone - before.gone);
             if made + gone > 0 {
                 println!("{when}: class {} made {made} gone {gone}", after.size);
+            }
+            let requested = after.requested - before.requested;
+            if requested > 0 && after.size <= SLAB_MAX {
+                println!("{when}: small class {} live {} requested {requested}", after.size, made as i64 - gone as i64);
             }
         }
     }

@@ -7,6 +7,7 @@ mod choice;
 pub mod inner;
 pub mod jemalloc;
 mod system;
+pub mod thread_cache;
 
 pub use choice::{Backend, backend, is_settled};
 

@@ -21,12 +21,31 @@ fn layer<const SIZED: bool>(amount: u64) -> u32 {
 /// Allocates `size` bytes at the backend's natural alignment. Null and ENOMEM when there is no memory.
 #[inline(always)]
 pub fn allocate<const SIZED: bool>(size: usize) -> *mut u8 {
-    if !ledger::lane().takes(size) {
+    let lane = ledger::lane();
+    if !lane.takes(size) {
         return allocate_other(size);
     }
-    let block = jemalloc::malloc(size);
-    // The lane is looked up again, which is cheaper than keeping its address over the call.
+    // SAFETY: the lane takes no size above SMALL_MAX, and its cache is the calling thread's.
+    match unsafe { lane.cache().take(class::place_of_class(size)) } {
+        Some(block) => count_plain::<SIZED>(lane, block, size),
+        None => allocate_by_call::<SIZED>(size),
+    }
+}
+
+/// [`allocate`] for a size that the lane takes, when the thread's cache has no block of it at hand.
+#[inline(never)]
+extern "C" fn allocate_by_call<const SIZED: bool>(size: usize) -> *mut u8 {
+    let block = call_for_block(size);
     count_plain::<SIZED>(ledger::lane(), block, size)
+}
+
+/// Has jemalloc hand out a block of at most [`SMALL_MAX`] bytes, which the calling thread's lane is to count.
+fn call_for_block(size: usize) -> *mut u8 {
+    let block = jemalloc::malloc(size);
+    if !block.is_null() {
+        ledger::lane().called_for_block(class::usable(size));
+    }
+    block
 }
 
 /// Tags and counts a new block of a size that `lane` takes, and returns it.
@@ -37,7 +56,7 @@ fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *
     // SAFETY: the backend's blocks lie where the kernel maps memory for programs, below 2^48. Null (when there is no
     // memory) lies there too, in a chunk that is not mapped.
     let entries = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount)) };
-    let Some(entries) = entries else { return count_first(block, size) };
+    let Some(entries) = entries else { return count_first_of_lane(block, size) };
     entries.store_plain(lane.tag(), size);
     if lane.add_allocated(amount + size as u64) {
         return empty_lane_and_return(block);
@@ -54,6 +73,16 @@ extern "C" fn count_first(block: *mut u8, size: usize) -> *mut u8 {
     block
 }
 
+/// [`count_first`] for a block of at most [`SMALL_MAX`] bytes that the lane was to count.
+#[cold]
+#[inline(never)]
+extern "C" fn count_first_of_lane(block: *mut u8, size: usize) -> *mut u8 {
+    if !block.is_null() {
+        ledger::lane().counted_elsewhere(class::usable(size));
+    }
+    count_first(block, size)
+}
+
 /// Empties the calling thread's lane, and returns `block`.
 #[cold]
 #[inline(never)]
@@ -68,12 +97,16 @@ extern "C" fn allocate_other(size: usize) -> *mut u8 {
     if size > 16 || !ledger::lane().is_open() {
         return cold::allocate(size);
     }
-    let block = jemalloc::malloc(size);
+    // SAFETY: the size was compared above, and the cache is the calling thread's.
+    let cached = unsafe { ledger::lane().cache().take(class::place_of_class(size)) };
+    let block = cached.unwrap_or_else(|| call_for_block(size));
     let lane = ledger::lane();
     // SAFETY: the size was compared above. This thread's lane was open then; whoever closed it meanwhile, it was opened.
-    let Some(tag) = (unsafe { lane.tiny_tag(size) }) else { return count_first(block, size) };
+    let Some(tag) = (unsafe { lane.tiny_tag(size) }) else { return count_first_of_lane(block, size) };
     // SAFETY: as in `count_plain`.
-    let Some(entries) = (unsafe { shadow::find_fine(block.addr()) }) else { return count_first(block, size) };
+    let Some(entries) = (unsafe { shadow::find_fine(block.addr()) }) else {
+        return count_first_of_lane(block, size);
+    };
     entries.store(0, TINY | tag);
     // SAFETY: the size is at most 16, and so at most SMALL_MAX.
     if lane.add_allocated(unsafe { class::amount_of_class(size) } + size as u64) {
@@ -93,7 +126,11 @@ pub fn allocate_zeroed<const SIZED: bool>(count: usize, size: usize) -> *mut u8 
     // If the product overflows, the block is null and nothing is counted.
     let bytes = count.wrapping_mul(size);
     let lane = ledger::lane();
-    if lane.takes(bytes) { count_plain::<SIZED>(lane, block, bytes) } else { count_first(block, bytes) }
+    if !lane.takes(bytes) || block.is_null() {
+        return count_first(block, bytes);
+    }
+    lane.called_for_block(class::usable(bytes));
+    count_plain::<SIZED>(lane, block, bytes)
 }
 
 /// Frees a block of any origin, or does nothing for null.
@@ -168,19 +205,44 @@ unsafe fn count_and_free(lane: &Lane, block: *mut u8, amount: u64, size: usize) 
         return unsafe { empty_lane_and_free(block, size) };
     }
     // SAFETY: as the caller promises.
+    unsafe { free_counted(lane, block, size) }
+}
+
+/// Frees a block that is counted.
+///
+/// # Safety
+/// As for [`jemalloc::free_sized`]; `lane` must be the calling thread's, and `size` at most [`SMALL_MAX`].
+#[inline(always)]
+unsafe fn free_counted(lane: &Lane, block: *mut u8, size: usize) {
+    // SAFETY: the caller promises the size and the lane, and a block of its class.
+    unsafe {
+        if !lane.cache().give(class::place_of_class(size), block) {
+            free_by_call(block, size);
+        }
+    }
+}
+
+/// [`free_counted`] when the thread's cache has no room for the block.
+///
+/// # Safety
+/// As for [`free_counted`].
+#[inline(never)]
+unsafe extern "C" fn free_by_call(block: *mut u8, size: usize) {
+    ledger::lane().called_for_free(class::usable(size));
+    // SAFETY: as the caller promises.
     unsafe { jemalloc::free_sized(block, size) }
 }
 
 /// Empties the calling thread's lane, and frees the block.
 ///
 /// # Safety
-/// As for [`jemalloc::free_sized`].
+/// As for [`free_counted`].
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn empty_lane_and_free(block: *mut u8, size: usize) {
     ledger::empty_lane();
     // SAFETY: as the caller promises.
-    unsafe { jemalloc::free_sized(block, size) }
+    unsafe { free_counted(ledger::lane(), block, size) }
 }
 
 /// [`release`] for tiny blocks, and for all blocks but plain ones of the scope whose frees the lane counts.

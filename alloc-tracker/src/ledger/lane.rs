@@ -1,4 +1,4 @@
-//! The lane: the 40 bytes of a slot that the hot path uses. Nearly every allocation and free touches nothing else of
+//! The lane: the 64 bytes of a slot that the hot path uses. Nearly every allocation and free touches nothing else of
 //! the ledger.
 //!
 //! A lane has two packed words (`tag/word.rs`). One counts what the thread allocates in the active scope; the other
@@ -9,10 +9,12 @@
 //! an allocation and allocates itself. A lane that is *closed* takes no block: all blocks then take the cold path
 //! (`door/cold.rs`).
 use std::cell::Cell;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use alloc_replay::{Counts, ScopeId};
 
+use crate::backend::thread_cache::{self, NONE, ThreadCache};
 use crate::tag::tiny;
 use crate::tag::word::{self, SMALL_MAX};
 
@@ -36,7 +38,18 @@ pub struct Lane {
     /// The active scope's tiny tags, by requested bytes. (A pointer, because a slot's memory starts as zeroes, which
     /// are no reference.)
     tiny: Cell<*const tiny::Row>,
+    /// Where the thread's free blocks are: jemalloc's cache, [`NONE`], or [`UNASKED`]. (A pointer for the same reason.)
+    cache: Cell<*const ThreadCache>,
+    /// Allocated bytes of which jemalloc's own count does not know yet: those of emptied words, less those of blocks for
+    /// which jemalloc was called. (What a signal handler counts between a load and a store of this is lost, and with it
+    /// nothing but the exactness of jemalloc's count.)
+    untold_allocated: Cell<i64>,
+    /// The same of freed bytes.
+    untold_freed: Cell<i64>,
 }
+
+/// In place of the thread's cache, until jemalloc has been called for a block.
+static UNASKED: ThreadCache = ThreadCache::closed();
 
 // SAFETY: the two words are atomics. The cells are read and written only by the thread that owns the slot, and by its
 // signal handlers, which leave the cells as they found them; the compiler fences keep the writes in order for the
@@ -82,6 +95,9 @@ impl Lane {
             allocated: AtomicU64::new(0),
             freed: AtomicU64::new(0),
             tiny: Cell::new(&tiny::NO_ROW),
+            cache: Cell::new(&NONE),
+            untold_allocated: Cell::new(0),
+            untold_freed: Cell::new(0),
         }
     }
 
@@ -163,10 +179,46 @@ impl Lane {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Empties the word of allocations and returns what it held.
+    /// The thread's cache. To be called by a thread for its own lane.
+    #[inline(always)]
+    pub fn cache(&self) -> &'static ThreadCache {
+        // SAFETY: the pointer is to a static, or to memory of the thread whose lane this is; `leave_cache` takes it away
+        // before the thread ends.
+        unsafe { &*self.cache.get() }
+    }
+
+    /// Forgets the thread's cache. The lane must be a slot's.
+    pub fn leave_cache(&self) {
+        self.cache.set(&UNASKED);
+        self.untold_allocated.set(0);
+        self.untold_freed.set(0);
+    }
+
+    /// Notes that jemalloc was called for a block of so many usable bytes, which the word of allocations counts.
+    pub fn called_for_block(&self, usable: usize) {
+        add(&self.untold_allocated, -(usable as i64));
+        if ptr::eq(self.cache.get(), &UNASKED) {
+            self.cache.set(thread_cache::own());
+        }
+    }
+
+    /// Notes that jemalloc was called to free a block of so many usable bytes, which the word of frees counts.
+    pub fn called_for_free(&self, usable: usize) {
+        add(&self.untold_freed, -(usable as i64));
+    }
+
+    /// Notes that no word counts a block of so many usable bytes, which came from the cache or from a call.
+    pub fn counted_elsewhere(&self, usable: usize) {
+        add(&self.untold_allocated, usable as i64);
+    }
+
+    /// Empties the word of allocations and returns what it held. To be called by the thread whose lane it is, or while
+    /// nobody has it.
     #[inline(always)]
     pub fn take_allocated(&self) -> Counts {
-        allocations(self.allocated.swap(0, Ordering::Relaxed))
+        let counts = allocations(self.allocated.swap(0, Ordering::Relaxed));
+        tell(&self.untold_allocated, counts.allocated, |bytes| self.cache().add_allocated(bytes));
+        counts
     }
 
     /// Whether the word of allocations holds any.
@@ -181,15 +233,30 @@ impl Lane {
         self.freed.load(Ordering::Relaxed) != 0
     }
 
-    /// Empties the word of frees and returns what it held.
+    /// Empties the word of frees and returns what it held. As for [`Lane::take_allocated`].
     #[inline(always)]
     pub fn take_freed(&self) -> Counts {
-        frees(self.freed.swap(0, Ordering::Relaxed))
+        let counts = frees(self.freed.swap(0, Ordering::Relaxed));
+        tell(&self.untold_freed, counts.freed, |bytes| self.cache().add_freed(bytes));
+        counts
     }
 
     /// What the two words hold: allocations, and frees. Any thread may call this.
     pub fn peek(&self) -> (Counts, Counts) {
         (allocations(self.allocated.load(Ordering::Relaxed)), frees(self.freed.load(Ordering::Relaxed)))
+    }
+}
+
+fn add(sum: &Cell<i64>, bytes: i64) {
+    sum.set(sum.get().wrapping_add(bytes));
+}
+
+/// Has jemalloc count the bytes of a word, and those of which it did not know before, as many as `count` takes.
+#[inline(always)]
+fn tell(untold: &Cell<i64>, bytes: u64, count: impl FnOnce(u64) -> u64) {
+    add(untold, bytes as i64);
+    if untold.get() > 0 {
+        add(untold, -(count(untold.get() as u64) as i64));
     }
 }
 

@@ -65,6 +65,7 @@ impl Slot {
     /// Makes a slot for a thread that starts in `scope`, out of zeroed or formerly used memory.
     pub fn prepare(&self, scope: ScopeId) {
         self.lane.close();
+        self.lane.leave_cache();
         self.lane.take_allocated();
         self.lane.take_freed();
         self.freed.store(NOBODY, Ordering::Relaxed);

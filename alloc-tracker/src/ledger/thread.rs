@@ -166,6 +166,7 @@ extern "C" fn release(slot: *mut libc::c_void) {
     close_lane();
     slot.stopwatch.lap(NOBODY);
     slot.publish_at_end();
+    slot.lane.leave_cache();
     SLOT.with(|cell| cell.set(ptr::null()));
     BETWEEN_SLOTS.with(|between| between.set(true));
     pool::give_back(slot);

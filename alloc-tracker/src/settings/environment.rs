@@ -15,3 +15,9 @@ pub fn variable(name: &CStr) -> Option<&'static CStr> {
 pub fn wants_system_backend() -> bool {
     variable(c"ALLOC_TRACKER_BACKEND").is_some_and(|value| value == c"system")
 }
+
+/// Whether `ALLOC_TRACKER_CACHE=off` asks that jemalloc be called for every block, also for those that its cache of the
+/// thread has at hand.
+pub fn wants_calls() -> bool {
+    variable(c"ALLOC_TRACKER_CACHE").is_some_and(|value| value == c"off")
+}

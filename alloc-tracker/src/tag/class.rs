@@ -4,20 +4,33 @@
 //! doubling (<https://jemalloc.net/jemalloc.3.html>, "Size classes"). Classes below four pages do not depend on the
 //! page size, and 14,336 is the largest below four pages of 4 KiB. A test compares the table with `nallocx`.
 use super::word::{self, SMALL_MAX};
+use crate::backend::thread_cache::place_of_bin;
 
-/// What a block adds to a count word ([`word::amount`]), less its requested bytes. The index is (requested + 7) / 8:
-/// all requests with one index have the same class and the same layer.
-static AMOUNT: [u64; SMALL_MAX / 8 + 1] = table();
+/// What the hot path must know of a size. The index is (requested + 7) / 8: all requests with one index have the same
+/// class and the same layer.
+struct Table {
+    /// What a block adds to a count word ([`word::amount`]), less its requested bytes.
+    amounts: [u64; INDICES],
+    /// Where the class has its bin in jemalloc's cache of a thread.
+    places: [u8; INDICES],
+}
 
-const fn table() -> [u64; SMALL_MAX / 8 + 1] {
-    let mut amounts = [0; SMALL_MAX / 8 + 1];
-    let mut index = 0;
-    while index < amounts.len() {
+const INDICES: usize = SMALL_MAX / 8 + 1;
+static TABLE: Table = table();
+
+const fn table() -> Table {
+    let mut table = Table { amounts: [0; INDICES], places: [0; INDICES] };
+    let (mut index, mut class) = (0, 0);
+    while index < INDICES {
         let requested = index * 8;
-        amounts[index] = word::amount(class_of(requested), requested) - requested as u64;
+        if index > 0 && class_of(requested) != class_of(requested - 8) {
+            class += 1;
+        }
+        table.amounts[index] = word::amount(class_of(requested), requested) - requested as u64;
+        table.places[index] = place_of_bin(class);
         index += 1;
     }
-    amounts
+    table
 }
 
 const fn class_of(size: usize) -> usize {
@@ -37,7 +50,7 @@ const fn class_of(size: usize) -> usize {
 /// # Panics
 /// When `requested` is above [`SMALL_MAX`].
 pub fn usable(requested: usize) -> usize {
-    word::usable(AMOUNT[(requested + 7) >> 3])
+    word::usable(TABLE.amounts[(requested + 7) >> 3])
 }
 
 /// Whether a block of `usable` bytes is of the size class that its request gets at natural alignment.
@@ -54,7 +67,18 @@ pub fn is_plain(requested: usize, usable: usize) -> bool {
 pub unsafe fn amount_of_class(requested: usize) -> u64 {
     debug_assert!(requested <= SMALL_MAX);
     // SAFETY: the caller promises at most SMALL_MAX bytes, so the index is at most SMALL_MAX / 8, the table's last.
-    unsafe { *AMOUNT.get_unchecked((requested + 7) >> 3) }
+    unsafe { *TABLE.amounts.get_unchecked((requested + 7) >> 3) }
+}
+
+/// Where jemalloc's cache of a thread has the blocks of a request's class ([`place_of_bin`]).
+///
+/// # Safety
+/// `requested` must be at most [`SMALL_MAX`].
+#[inline(always)]
+pub unsafe fn place_of_class(requested: usize) -> u8 {
+    debug_assert!(requested <= SMALL_MAX);
+    // SAFETY: as in `amount_of_class`.
+    unsafe { *TABLE.places.get_unchecked((requested + 7) >> 3) }
 }
 
 #[cfg(test)]
@@ -78,6 +102,17 @@ mod tests {
             let amount = unsafe { amount_of_class(size) };
             assert_eq!(amount as u32 & 63, word::layer_of(size), "size {size}");
             assert_eq!(amount + size as u64, word::amount(usable(size), size), "size {size}");
+        }
+    }
+
+    /// jemalloc numbers its classes from the smallest on.
+    #[test]
+    fn the_places_are_in_the_order_of_the_classes() {
+        let mut classes: Vec<usize> = (1..=SMALL_MAX).map(usable).collect();
+        classes.dedup();
+        for (class, &usable) in classes.iter().enumerate() {
+            // SAFETY: the class's size is at most SMALL_MAX.
+            assert_eq!(unsafe { place_of_class(usable) }, place_of_bin(class), "class {class}: {usable}");
         }
     }
 }

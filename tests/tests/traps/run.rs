@@ -42,8 +42,11 @@ pub const STACKS: Mode = Mode { name: "stacks", session: true, switch: None, sta
 /// Over the C library's allocator, with a session.
 pub const SYSTEM: Mode = Mode { name: "system", ..SESSION };
 
+/// With a session, and with jemalloc called for every block.
+pub const CALLS: Mode = Mode { name: "calls", ..SESSION };
+
 /// All of them.
-pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS, SYSTEM];
+pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS, SYSTEM, CALLS];
 
 impl Mode {
     /// Whether there is a timeline that tells of all allocations.
@@ -115,7 +118,7 @@ pub fn run_as(mut command: Command, mode: Mode, more: &[&str], environment: &[(&
     let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
     let path = command.get_program().to_string_lossy().into_owned();
     let what = format!("{} {more:?} {}", path.rsplit('/').next().unwrap_or(&path), mode.name);
-    for name in ["ALLOC_TRACKER", "ALLOC_TRACKER_BACKEND", "ALLOC_TRACKER_STACKS"] {
+    for name in ["ALLOC_TRACKER", "ALLOC_TRACKER_BACKEND", "ALLOC_TRACKER_CACHE", "ALLOC_TRACKER_STACKS"] {
         command.env_remove(name);
     }
     command.envs(environment.iter().copied());
