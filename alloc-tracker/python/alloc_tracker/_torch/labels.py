@@ -9,11 +9,11 @@ from .safely import Watch
 from .tensors import address
 
 
-def label(tensor: Any, category: Category, layer: Optional[str] = None) -> None:
+def label(tensor: Any, category: Category, layer: Optional[bytes] = None) -> None:
     """Labels the storage of a tensor, if it has one here."""
     at = address(tensor)
     if at:
-        functions.label(at, category, None if layer is None else text(layer))
+        functions.label(at, category, layer)
 
 
 class Labels:
@@ -22,27 +22,29 @@ class Labels:
     def __init__(self, watch: Watch) -> None:
         self._gradient_hook = watch.safely(self.gradient)
         # By identity: tensors are compared by their elements.
-        self._layers: Dict[int, str] = {}
+        self._layers: Dict[int, bytes] = {}
         self._state: Dict[Any, int] = {}
 
-    def layer_of(self, parameter: Any) -> Optional[str]:
+    def layer_of(self, parameter: Any) -> Optional[bytes]:
         """The layer of a parameter, if it has been met in a module."""
         return self._layers.get(id(parameter))
 
     def parameter(self, parameter: Any, layer: str) -> None:
         """A parameter of a layer."""
-        label(parameter, Category.PARAMETER, layer)
+        name = text(layer)
+        label(parameter, Category.PARAMETER, name)
         if id(parameter) in self._layers:
             return
-        self._layers[id(parameter)] = layer
+        self._layers[id(parameter)] = name
         weakref.finalize(parameter, self._layers.pop, id(parameter), None)
         if parameter.requires_grad and parameter.is_leaf:
             parameter.register_post_accumulate_grad_hook(self._gradient_hook)
 
     def gradient(self, parameter: Any) -> None:
         """The gradient that a parameter has now."""
-        if parameter.grad is not None:
-            label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
+        gradient = parameter.grad
+        if gradient is not None:
+            label(gradient, Category.GRADIENT, self.layer_of(parameter))
 
     def before_step(self, optimizer: Any) -> None:
         """The gradients of parameters that no module has."""

@@ -51,8 +51,11 @@ class Layers:
 
     def after(self, module: Any, args: Any, result: Any) -> None:
         """It ends, perhaps by an exception: then ``result`` is None."""
+        if self._is_compiling():
+            return
         running = self._thread.running
-        if self._is_compiling() or not any(one is module for one, _ in running):
+        # As a rule it is the last.
+        if not running or (running[-1][0] is not module and not any(one is module for one, _ in running)):
             return
         if not self._storages_are_told:
             self._outputs(result)
@@ -111,7 +114,7 @@ class Layers:
                 else:
                     self._labels.parameter(parameter, owned.setdefault(id(parameter), layer))
             for buffer in module.buffers(recurse=False):
-                label(buffer, Category.BUFFER, layer)
+                label(buffer, Category.BUFFER, text(layer))
         if is_whole:
             self._named.add(network)
             self._networks += has_parameters

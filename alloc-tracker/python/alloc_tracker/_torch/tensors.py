@@ -21,6 +21,6 @@ def tensors(torch: Any, value: Any, depth: int = 0) -> Iterator[Any]:
 def address(tensor: Any) -> int:
     """Where the storage of a tensor begins; 0 where it has none in this process's own memory."""
     try:
-        return tensor.untyped_storage().data_ptr() if tensor.device.type == "cpu" else 0
+        return tensor.untyped_storage().data_ptr() if tensor.is_cpu else 0
     except Exception:  # Fake tensors, and such of other layouts, have no storage, and say so in different ways.
         return 0
