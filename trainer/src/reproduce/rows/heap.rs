@@ -3,7 +3,7 @@ use alloc_timeline::NONE;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::shared::{MIB, THREADS, claim, mib, percent, table, titles};
+use super::shared::{MIB, THREADS, claim, least_to_most, mib, percent, table, titles};
 use crate::chart::{self, COLOURS, Colour, Part};
 use crate::reproduce::results::{Depth, Results, list, number, text};
 use crate::reproduce::spec::{Claim, FOLDER, Figure, Finding, Holds, Measurement, Row, Work};
@@ -43,7 +43,7 @@ fn measurements(depth: Depth) -> Vec<Measurement> {
             format!("viewer series {timeline} --by op --top 16 --columns 60 --json"),
             format!("viewer summary {timeline} --json"),
         ],
-        keep: &["time_ns", "bands", "live_bytes", "steps", "peak/live_bytes", "peak/by_op", "peak/by_category"],
+        keep: &["time_ns", "bands", "steps", "peak/live_bytes", "peak/by_op", "peak/by_category"],
     };
     MODELS.iter().flat_map(|model| MODES.map(|mode| (*model, mode))).map(of).collect()
 }
@@ -102,19 +102,12 @@ impl<'a> Run<'a> {
         number(self.value, &format!("/peak/by_category/{name}")).unwrap_or(0.0)
     }
 
-    /// Of each step but the first the highest less the lowest live bytes.
+    /// Of each step but the first its peak less what is live when it ends: both are exact, unlike the instants of a curve.
     fn swings(&self) -> Result<Vec<f64>> {
-        let times: Vec<f64> = list(self.value, "/time_ns")?.iter().filter_map(Value::as_f64).collect();
-        let live: Vec<f64> = list(self.value, "/live_bytes")?.iter().filter_map(Value::as_f64).collect();
-        let swing = |step: &Value| {
-            let (start, end) = (number(step, "/start_ns")?, number(step, "/end_ns")?);
-            let within = times.iter().zip(&live).filter(|(time, _)| (start..=end).contains(*time));
-            let bytes: Vec<f64> = within.map(|(_, bytes)| *bytes).collect();
-            ensure!(!bytes.is_empty(), "{}: a step without an instant", self.name());
-            let (least, most) = trainer_statistics::range(&bytes);
-            Ok(most - least)
-        };
-        list(self.value, "/steps")?.iter().skip(1).map(swing).collect()
+        let swing = |step: &Value| Ok(number(step, "/live_bytes")? - number(step, "/end_live_bytes")?);
+        let swings = list(self.value, "/steps")?.iter().skip(1).map(swing).collect::<Result<Vec<f64>>>()?;
+        ensure!(!swings.is_empty(), "{}: one step alone does not repeat", self.name());
+        Ok(swings)
     }
 
     fn owners(&self) -> Claim {
@@ -192,11 +185,14 @@ fn finding(results: &Results) -> Result<Finding> {
     }
     for run in runs.iter().filter(|run| run.mode == "train") {
         let swings = run.swings()?;
-        let (least, most) = trainer_statistics::range(&swings);
+        let (least, _) = trainer_statistics::range(&swings);
         claims.push(claim(
             format!("{}: the curve has clear peaks and troughs", run.name()),
             "it has; taken here as more than the 100 MB of a GPU",
-            format!("{:.0} to {:.0} MB between the lowest and the highest instant of a step", least / 1e6, most / 1e6),
+            format!(
+                "{} from the peak of a step to its end",
+                least_to_most(&swings, |bytes| format!("{:.1} MB", bytes / 1e6))
+            ),
             Holds::if_so(least > STEADY, format!("the bytes differ by less in {}", run.name())),
         ));
     }
@@ -232,8 +228,8 @@ mod tests {
     fn run(conv: u64, norm: u64) -> Value {
         let none = 50_000_000;
         json!({
-            "time_ns": [0, 1_000_000_000_u64, 2_000_000_000_u64], "live_bytes": [none, none + conv + norm, none],
-            "steps": [{ "start_ns": 0, "end_ns": 1 }, { "start_ns": 1_000_000_000_u64, "end_ns": 2_000_000_000_u64 }],
+            "time_ns": [0, 1_000_000_000_u64, 2_000_000_000_u64],
+            "steps": [{}, { "live_bytes": none + conv + norm, "end_live_bytes": none }],
             "bands": [
                 { "name": NONE, "bytes": [none, none, none] },
                 { "name": "aten::conv2d", "bytes": [0, conv, 0] },
