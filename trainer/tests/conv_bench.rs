@@ -15,8 +15,10 @@ fn one_convolution() {
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
     let runs = json["runs"].as_array().expect("runs");
     // A multiplication and an addition for each of 4 x 4 channels, 9 weights or 1, and 256 pixels, of one image.
-    let operations =
-        |kernel: u64| runs.iter().find(|run| run["kernel"] == kernel).map(|run| run["forward_operations"].as_u64());
+    let operations = |kernel: u64| {
+        let run = runs.iter().find(|run| run["kernel"] == kernel && run["mode"] == "infer");
+        run.map(|run| run["forward_operations"].as_u64())
+    };
     assert_eq!((runs.len(), operations(3), operations(1)), (4, Some(Some(2 * 16 * 9 * 256)), Some(Some(2 * 16 * 256))));
     assert_eq!(runs[0]["step_ns"].as_array().map(Vec::len), Some(3));
     let rows = rows(&folder.path().join("conv/conv.csv"));

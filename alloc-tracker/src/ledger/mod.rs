@@ -26,6 +26,6 @@ pub use pool::{live_slots, most_threads, resized};
 pub use scope_stack::Entered;
 pub use slot::{SLACK, Slot, add, emit};
 pub use thread::{
-    acquire, as_tracker, as_tracker_thread, empty_lane, gather_frees_of, main_begins, scope_without_slot,
+    acquire, as_tracker, as_tracker_thread, empty_lane, gather_frees_of, main_begins, publish_own, scope_without_slot,
 };
 pub use thread_lane::lane;

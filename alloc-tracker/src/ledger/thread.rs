@@ -43,6 +43,14 @@ pub fn empty_lane() {
     }
 }
 
+/// Publishes what the calling thread has counted, also while it works as the tracker: before it begins to record, it neither reads
+/// the ring nor writes a table.
+pub fn publish_own() {
+    if let Some(slot) = current() {
+        slot.publish_at_end();
+    }
+}
+
 /// Makes the calling thread's lane count the frees of blocks that `scope` owns.
 pub fn gather_frees_of(scope: ScopeId) {
     if let Some(slot) = current() {

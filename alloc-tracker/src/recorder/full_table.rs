@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::scope::{self, MAX_NAMES, MAX_SCOPES};
-use crate::sys;
 
 /// Whether it was said on stderr. Once for the process, because neither table is ever emptied.
 static SAID: AtomicBool = AtomicBool::new(false);
@@ -15,8 +14,9 @@ pub struct FullTable {
 }
 
 impl FullTable {
-    /// Looks whether a table has become full since the last look. Returns the name of the mark that says so, once.
-    pub fn look(&mut self) -> Option<String> {
+    /// Looks whether a table has become full since the last look. Returns the name of the mark that says so, once, and has `say`
+    /// say it on the program's stderr, once for the process.
+    pub fn look(&mut self, say: impl FnOnce(String)) -> Option<String> {
         if self.is_told || scope::overflowed() == 0 {
             return None;
         }
@@ -24,9 +24,7 @@ impl FullTable {
         let (entries, of) = if scope::count() < MAX_SCOPES { (MAX_NAMES, "names") } else { (MAX_SCOPES, "scopes") };
         let mark = format!("the table of {entries} {of} is full: new ones are counted under 'other scopes'");
         if !SAID.swap(true, Ordering::Relaxed) {
-            // Where stderr takes no line, the mark alone says it.
-            let _ =
-                sys::say(&format!("alloc-tracker: {mark}; name fewer phases, layers and operators to tell them apart"));
+            say(format!("alloc-tracker: {mark}; name fewer phases, layers and operators to tell them apart"));
         }
         Some(mark)
     }

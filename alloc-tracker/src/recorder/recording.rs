@@ -27,6 +27,7 @@ use crate::probe::spent;
 use crate::probe::survey::Survey;
 use crate::settings;
 use crate::settings::times::Times;
+use crate::sys;
 
 /// All that the recorder's thread works with while a session records.
 #[derive(Debug)]
@@ -131,7 +132,10 @@ impl Recording {
         events.into_iter().for_each(|record| self.record_replayed(record));
         let live = sample.as_ref().map(|sample| sample.live_bytes);
         if let Some(live_bytes) = live
-            && let Some(name) = self.full_table.look()
+            && let Some(name) = self.full_table.look(|line| {
+                // Where stderr takes no line, the mark alone says it.
+                let _ = self.probes.calls().run(move || sys::say(&line));
+            })
         {
             let now = self.clock.now_ns();
             let time_ns = self.clock.since_start(now);

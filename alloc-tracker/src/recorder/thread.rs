@@ -17,7 +17,7 @@ use super::state::{drain, with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
 use crate::errands::Errands;
-use crate::ledger::{as_tracker_thread, publish, totals};
+use crate::ledger::{as_tracker_thread, publish, publish_own, totals};
 use crate::probe::beyond::BeyondReadings;
 use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
@@ -158,6 +158,8 @@ fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
         recording.output.lose(format!("{name}: {problem}"));
     }
     with_state(|state| *state = Some(replay));
+    // The plan had blocks of the program's. That this thread has freed them goes to the totals before those are read.
+    publish_own();
     publish::begin(drain);
     let before = |scope: ScopeId| totals::of(scope).read();
     with_replay(|replay| replay.reconcile_at_start(before, start_ns));

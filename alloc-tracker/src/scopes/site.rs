@@ -49,6 +49,50 @@ impl Site {
     }
 }
 
+/// Enters a phase on this thread, until the guard is dropped: `let _phase = phase!("forward");`. See
+/// [`phase()`](crate::phase()).
+///
+/// ```
+/// use alloc_tracker::phase;
+///
+/// {
+///     let _phase = phase!("data");
+///     // what this thread allocates here belongs to the phase "data"
+/// }
+/// ```
+#[macro_export]
+macro_rules! phase {
+    ($name:literal) => {{
+        static SITE: $crate::Site = $crate::Site::new();
+        SITE.phase($name)
+    }};
+    ($name:expr) => {
+        $crate::phase($name)
+    };
+}
+
+/// Enters a layer on this thread, until the guard is dropped: `let _layer = layer!("layer1.0.conv1");`. See
+/// [`layer()`](crate::layer()).
+///
+/// ```
+/// use alloc_tracker::layer;
+///
+/// {
+///     let _layer = layer!("conv1");
+///     // what this thread allocates here belongs to the layer "conv1"
+/// }
+/// ```
+#[macro_export]
+macro_rules! layer {
+    ($path:literal) => {{
+        static SITE: $crate::Site = $crate::Site::new();
+        SITE.layer($path)
+    }};
+    ($path:expr) => {
+        $crate::layer($path)
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
