@@ -316,7 +316,9 @@ mod tests {
             let mut blocks: Vec<*mut u8> = (0..1000).map(|_| jemalloc::malloc(SIZE)).collect();
             // SAFETY: as above.
             unsafe {
-                while cache.take(place).is_some_and(|block| blocks.push(block) == ()) {}
+                while let Some(block) = cache.take(place) {
+                    blocks.push(block);
+                }
                 let before = blocks.len();
                 assert!(before >= 1000);
                 while blocks.last().is_some_and(|&block| cache.give(place, block)) {
