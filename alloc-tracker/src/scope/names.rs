@@ -32,10 +32,7 @@ fn hash(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
 
 /// The number of a phase, layer or operator name.
 pub fn name(text: &str) -> NameId {
-    match RESERVED.iter().position(|&reserved| reserved == text) {
-        Some(number) => number as NameId,
-        None => intern_name(text),
-    }
+    known_name(text).unwrap_or_else(|| intern_name(text))
 }
 
 /// The number of a phase, layer or operator name that has one already. Allocates nothing.
@@ -44,19 +41,16 @@ pub fn known_name(text: &str) -> Option<NameId> {
     interned.or_else(|| RESERVED.iter().position(|&reserved| reserved == text).map(|number| number as NameId))
 }
 
+/// The number of a scope.
+pub fn scope(parts: Parts) -> ScopeId {
+    known_scope(parts).unwrap_or_else(|| intern_parts(parts))
+}
+
 /// The number of a scope that has one already. Allocates nothing.
 pub fn known_scope(parts: Parts) -> Option<ScopeId> {
     match parts {
         Parts { phase, layer: 0, op: 0 } if (phase as usize) < RESERVED.len() => Some(phase as ScopeId),
         _ => SCOPES.find_number(hash(&parts), |held| *held == parts).map(|number| number as ScopeId),
-    }
-}
-
-/// The number of a scope.
-pub fn scope(parts: Parts) -> ScopeId {
-    match parts {
-        Parts { phase, layer: 0, op: 0 } if (phase as usize) < RESERVED.len() => phase as ScopeId,
-        _ => intern_parts(parts),
     }
 }
 

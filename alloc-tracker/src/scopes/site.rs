@@ -2,18 +2,19 @@
 //! that it led to, so that it mostly need not look for it.
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use alloc_replay::{OTHER_SCOPES, ScopeId};
+
 use super::guard::{self, ScopeGuard};
 use crate::ledger;
 use crate::scope::Change;
-use alloc_replay::{OTHER_SCOPES, ScopeId};
 
-/// No scope leads to this one from itself: scopes have numbers of 15 bits.
+/// What a place holds that nobody came by. No scope has the number in its upper half, because the numbers of scopes have 15 bits.
 const NOTHING: u32 = u32::MAX;
 
 /// The memory of one `layer!("name")` or `phase!("name")` in the source; the macros make it.
 #[derive(Debug)]
 pub struct Site {
-    /// From which scope, in the upper half, to which.
+    /// The scope that an entry came from, in the upper half, and the one that it led to; or [`NOTHING`].
     last: AtomicU32,
 }
 
