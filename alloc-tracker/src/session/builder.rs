@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::fact::Fact;
 use super::handle::Session;
 use super::step_state;
-use crate::ledger::as_tracker;
+use crate::ledger::{as_tracker, publish_own};
 use crate::probe::interposition::interposition;
 use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Plan, Recorder, Thresholds};
 use crate::settings::times::{self, Times};
@@ -178,7 +178,11 @@ impl SessionBuilder {
         {
             return Err(SessionError::TwoBackends { allocator });
         }
-        active::install(|| Recorder::start(|| self.plan(resolutions, allocator), SessionError::Thread))?;
+        active::install(|| {
+            // Another thread frees what the options hold, and publishes that: what this one has counted must be published too.
+            publish_own();
+            Recorder::start(|| self.plan(resolutions, allocator), SessionError::Thread)
+        })?;
         step_state::session_starts();
         Ok(Session::new())
     }
