@@ -39,6 +39,7 @@
 // Each group uses only the groups above it.
 mod derived_phase;
 pub mod kept_file;
+mod packed;
 mod scope;
 pub mod size;
 

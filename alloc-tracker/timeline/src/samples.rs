@@ -1,40 +1,68 @@
 //! Keeps the samples of a timeline in bounded memory. Most owners have the same bytes from sample to sample, so each
-//! sample is kept as its differences from the one before.
+//! sample is kept as its differences from the one before. In a long run samples come to be far apart, and more owners
+//! differ: then fewer samples are kept.
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::file::Series;
+use crate::packed::Packed;
 use crate::record::{Record, Sample};
 use crate::scope::{Category, Dimension, Scope};
 
 /// The most samples that a timeline holds.
 pub const MAX_SAMPLES: usize = 2048;
+/// The most bytes that the differences take, while there are more than [`LEAST_SAMPLES`].
+const MAX_BYTES: usize = 2 << 20;
+/// So many samples are kept however much they take.
+const LEAST_SAMPLES: usize = 256;
 
 /// Scope number and category.
 type Owner = (u32, Category);
 type Probe = Cow<'static, str>;
 
-/// A sample, as its differences from the one before. An owner that has nothing any more has 0 bytes, and a probe that
-/// gives no reading any more has `None`.
+/// A sample, as its differences from the one before. An owner that has nothing any more has 0 bytes.
 #[derive(Clone, Debug)]
 struct Change {
     time_ns: u64,
     live_bytes: u64,
     requested_bytes: u64,
     high_bytes: u64,
-    owners: Vec<(Owner, u64)>,
-    probes: Vec<(Probe, Option<u64>)>,
+    /// Bytes by [`owner_number`].
+    owners: Packed,
+    /// By the probe's place in [`Samples::names`]: 0 for no reading, or else the reading + 1. (No probe reads 2^64 - 1.)
+    probes: Packed,
+}
+
+/// The number of an owner in [`Change::owners`].
+fn owner_number((scope, category): Owner) -> u64 {
+    u64::from(scope) * Category::ALL.len() as u64 + category as u64
+}
+
+/// The owner with this number.
+fn owner(number: u64) -> Owner {
+    let categories = Category::ALL.len() as u64;
+    ((number / categories) as u32, Category::ALL[(number % categories) as usize])
+}
+
+/// A reading as [`Change::probes`] have it.
+fn packed_reading(reading: Option<u64>) -> u64 {
+    reading.map_or(0, |reading| reading.saturating_add(1))
 }
 
 /// The samples so far, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     changes: Vec<Change>,
+    /// How many bytes the differences of all changes take.
+    bytes: usize,
     /// The bytes of each owner at the latest sample.
     owners: BTreeMap<Owner, u64>,
     /// The readings of the latest sample.
     probes: BTreeMap<Probe, Option<u64>>,
+    /// The probes in the order in which they came.
+    names: Vec<Probe>,
+    /// Where each of them stands there.
+    places: BTreeMap<Probe, u64>,
 }
 
 impl Samples {
@@ -58,19 +86,45 @@ impl Samples {
         }
         let Sample { time_ns, live_bytes, requested_bytes, high_bytes, .. } = sample;
         let owners = update(&mut self.owners, owners);
+        let owners = owners.into_iter().map(|(owner, bytes)| (owner_number(owner), bytes)).collect();
         let probes = update(&mut self.probes, sample.probes.into_iter().collect());
-        self.changes.push(Change { time_ns, live_bytes, requested_bytes, high_bytes, owners, probes });
-        if self.changes.len() > MAX_SAMPLES {
+        let mut probes: Vec<(u64, u64)> =
+            probes.into_iter().map(|(name, reading)| (self.place(name), packed_reading(reading))).collect();
+        probes.sort_unstable();
+        let probes = probes.into_iter().collect();
+        let change = Change { time_ns, live_bytes, requested_bytes, high_bytes, owners, probes };
+        self.bytes += change.bytes();
+        self.changes.push(change);
+        let samples = self.changes.len();
+        if samples > MAX_SAMPLES || samples > LEAST_SAMPLES && self.bytes > MAX_BYTES {
             self.changes = merge_pairs(std::mem::take(&mut self.changes));
+            self.bytes = self.changes.iter().map(Change::bytes).sum();
         }
+    }
+
+    /// Where a probe stands in the list of names, at the end of which it is put when it is new.
+    fn place(&mut self, name: Probe) -> u64 {
+        *self.places.entry(name.clone()).or_insert_with(|| {
+            self.names.push(name);
+            self.names.len() as u64 - 1
+        })
+    }
+
+    /// The probes' readings in a change.
+    fn readings(&self, change: &Change) -> impl Iterator<Item = (&Probe, Option<u64>)> {
+        change.probes.iter().map(|(place, reading)| (&self.names[place as usize], reading.checked_sub(1)))
     }
 
     /// Records that make the same samples.
     pub fn records(&self) -> impl Iterator<Item = Record> {
         self.changes.iter().map(|change| {
             let &Change { time_ns, live_bytes, requested_bytes, high_bytes, .. } = change;
-            let rows = change.owners.iter().map(|&((scope, category), bytes)| (scope, category, bytes)).collect();
-            let probes = change.probes.clone();
+            let row = |(number, bytes)| {
+                let (scope, category) = owner(number);
+                (scope, category, bytes)
+            };
+            let rows = change.owners.iter().map(row).collect();
+            let probes = self.readings(change).map(|(name, reading)| (name.clone(), reading)).collect();
             Record::Changes(Sample { time_ns, live_bytes, requested_bytes, high_bytes, rows, probes })
         })
     }
@@ -87,7 +141,7 @@ impl Samples {
             series.live_bytes.push(change.live_bytes);
             series.requested_bytes.push(change.requested_bytes);
             series.high_bytes.push(change.high_bytes);
-            for &(owner, bytes) in &change.owners {
+            for (owner, bytes) in change.owners.iter().map(|(number, bytes)| (owner(number), bytes)) {
                 let before = owners.insert(owner, bytes).unwrap_or_default();
                 if bytes == before {
                     continue;
@@ -102,8 +156,8 @@ impl Samples {
             names.iter_mut().flat_map(BTreeMap::values_mut).for_each(|column| {
                 column.values.push(column.now.min(most) as u64);
             });
-            for (name, value) in &change.probes {
-                probes.entry(name).or_insert_with(|| Column::new(index)).now = *value;
+            for (name, reading) in self.readings(change) {
+                probes.entry(name).or_insert_with(|| Column::new(index)).now = reading;
             }
             probes.values_mut().for_each(|column| column.values.push(column.now));
         }
@@ -113,6 +167,13 @@ impl Samples {
         }
         series.probes = probes.into_iter().map(|(name, column)| (name.to_owned(), column.values)).collect();
         series
+    }
+}
+
+impl Change {
+    /// How many bytes its differences take.
+    fn bytes(&self) -> usize {
+        self.owners.bytes() + self.probes.bytes()
     }
 }
 
@@ -140,11 +201,11 @@ fn update<K: Ord + Clone, V: Copy + PartialEq>(known: &mut BTreeMap<K, V>, news:
 fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
     let mut merged: Vec<Change> = Vec::with_capacity(changes.len() / 2 + 1);
     // The differences of the samples that were dropped since the last that stayed.
-    let (mut owners, mut probes) = (Vec::new(), Vec::new());
+    let (mut owners, mut probes) = (Packed::default(), Packed::default());
     let mut rest = changes.into_iter();
     while let Some(mut first) = rest.next() {
-        first.owners = combined(std::mem::take(&mut owners), first.owners);
-        first.probes = combined(std::mem::take(&mut probes), first.probes);
+        first.owners = std::mem::take(&mut owners).and(&first.owners);
+        first.probes = std::mem::take(&mut probes).and(&first.probes);
         let Some(mut second) = rest.next() else {
             merged.push(first);
             break;
@@ -155,8 +216,8 @@ fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
         }
         let high_bytes = first.high_bytes.max(second.high_bytes);
         if second.live_bytes >= first.live_bytes {
-            second.owners = combined(first.owners, second.owners);
-            second.probes = combined(first.probes, second.probes);
+            second.owners = first.owners.and(&second.owners);
+            second.probes = first.probes.and(&second.probes);
             merged.push(Change { high_bytes, ..second });
         } else {
             (owners, probes) = (second.owners, second.probes);
@@ -164,29 +225,6 @@ fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
         }
     }
     merged
-}
-
-/// The differences that two lists of them make, one after the other. Both lists are in order, and so is the result.
-fn combined<K: Ord, V>(earlier: Vec<(K, V)>, later: Vec<(K, V)>) -> Vec<(K, V)> {
-    if earlier.is_empty() {
-        return later;
-    }
-    let mut both = Vec::with_capacity(earlier.len() + later.len());
-    let (mut earlier, mut later) = (earlier.into_iter().peekable(), later.into_iter().peekable());
-    loop {
-        let order = match (earlier.peek(), later.peek()) {
-            (Some((a, _)), Some((b, _))) => a.cmp(b),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => break,
-        };
-        if order == Ordering::Equal {
-            earlier.next();
-        }
-        both.extend(if order == Ordering::Less { earlier.next() } else { later.next() });
-    }
-    both.shrink_to_fit();
-    both
 }
 
 #[cfg(test)]
@@ -252,6 +290,23 @@ mod tests {
         assert_eq!(again.series(&scopes(5), 1), series);
         // The next sample is told as differences from the last one, which must have stayed.
         assert_eq!((again.owners, again.probes), (changed.owners, changed.probes));
+    }
+
+    /// A long run of many layers, all of whose owners differ from one kept sample to the next. Its samples take what they may, and
+    /// are fewer.
+    #[test]
+    fn differences_of_many_owners_are_bounded() {
+        const OWNERS: u32 = 3_000;
+        let mut samples = Samples::default();
+        for time in 0..3_000u64 {
+            let rows =
+                (0..OWNERS).map(|owner| (owner, Category::Activation, (time % 7 + u64::from(owner)) << 12)).collect();
+            samples.changed(sample(time, 1, rows));
+            assert!(samples.bytes <= MAX_BYTES || samples.changes.len() <= LEAST_SAMPLES, "{}", samples.bytes);
+        }
+        // An owner takes 1 byte for its distance and 3 for its bytes: 175 samples would fit, and the least is kept.
+        assert!((LEAST_SAMPLES / 2..=LEAST_SAMPLES).contains(&samples.changes.len()), "{}", samples.changes.len());
+        assert_eq!(samples.bytes, samples.changes.iter().map(Change::bytes).sum::<usize>());
     }
 
     /// As a damaged log may have them. The sum stays at the largest number.

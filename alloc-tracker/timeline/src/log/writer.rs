@@ -3,7 +3,7 @@ use std::io::{self, Write};
 
 use crate::record::Record;
 
-/// How many bytes [`write_all`] gathers before it writes.
+/// How many bytes [`write_all`] gathers before it writes, and for how many there is always room.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Writes records to a sink, one a line.
@@ -72,6 +72,8 @@ impl<W: Write> Writer<W> {
             Err(_) => self.failed = true,
         }
         self.lines.clear();
+        // Some records are a hundred times as long as most.
+        self.lines.shrink_to(CHUNK_BYTES);
         written
     }
 
