@@ -43,8 +43,8 @@ impl Programs {
 fn executable(message: &str) -> Option<(String, PathBuf)> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
     let path = message.get("executable")?.as_str()?;
-    let is_program =
-        message.pointer("/target/kind/0")?.as_str()? == "bin" && !message.pointer("/profile/test")?.as_bool()?;
+    let is_program = ["bin", "example"].contains(&message.pointer("/target/kind/0")?.as_str()?)
+        && !message.pointer("/profile/test")?.as_bool()?;
     is_program.then(|| Some((message.pointer("/target/name")?.as_str()?.to_owned(), path.into())))?
 }
 

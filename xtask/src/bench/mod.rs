@@ -12,8 +12,10 @@ mod workload;
 mod churn;
 mod footprint;
 mod instructions;
+mod long_run;
 mod peers;
 mod probes;
+mod tracker_memory;
 mod train_step;
 
 mod report;
@@ -62,12 +64,14 @@ enum Part {
     Probes,
     /// The tracker's memory for blocks and threads
     Footprint,
+    /// The tracker's memory at step 60 of DenseNet-121, and at step 600 (not with --quick)
+    LongRun,
 }
 
 /// The command.
 pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let parts = if args.only.is_empty() { Part::value_variants() } else { &args.only };
-    if parts.contains(&Part::Train) || parts.contains(&Part::Probes) {
+    if [Part::Train, Part::Probes, Part::LongRun].iter().any(|part| parts.contains(part)) {
         libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     }
     let workloads = programs::build(workspace, &["-p", "tests", "--bins"])?;
@@ -81,6 +85,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             Part::Train => train_step::measure(&bench)?,
             Part::Probes => probes::measure(&bench)?,
             Part::Footprint => footprint::measure(&bench)?,
+            Part::LongRun => long_run::measure(&bench)?,
         });
     }
     let peers = if args.peers { Some(peers::measure(&bench)?) } else { None };

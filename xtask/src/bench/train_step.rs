@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use super::context::Bench;
-use super::measurement::{Measurement, Reading};
+use super::measurement::Measurement;
 use super::rounds::{rounds, rounds_until};
+use super::tracker_memory;
 use super::workload::{Elapsed, cpu_ratio_of_steps, ratio_of_steps, without_allocator_settings};
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
@@ -59,7 +59,8 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
             ratio_of_steps("train_step_vs_glibc", title(BATCH, glibc), 1.00, [&times[0], &times[2]], steps),
         ]
     })?;
-    rows.push(tracker_bytes(&timeline)?);
+    let memory = "tracker's memory on that run, bytes; limit 1 % of the peak + 16 MiB".to_owned();
+    rows.push(tracker_memory::row("tracker_bytes", memory, &timeline)?);
     rows.extend(sets_of(&CONTENDERS[..2], SMALL_BATCH, small_steps, &|times| {
         let both = [&times[0][..], &times[1]];
         vec![ratio_of_steps("small_train_step_vs_same_allocator", title(SMALL_BATCH, same), 1.05, both, small_steps)]
@@ -158,23 +159,3 @@ impl Drop for Contender {
         let _ = self.process.wait();
     }
 }
-
-/// The row of the tracker's memory; its limit is 1 % of the peak and 16 MiB.
-fn tracker_bytes(timeline: &Path) -> Result<Measurement> {
-    let text = std::fs::read_to_string(timeline).context("the tracked run left no timeline")?;
-    let timeline: Value = serde_json::from_str(&text)?;
-    let number = |pointer: &str| timeline.pointer(pointer).and_then(Value::as_u64).with_context(|| pointer.to_owned());
-    let (bytes, peak) = (number("/tracker/overhead_bytes")?, number("/peak/live_bytes")?);
-    let parts = timeline.pointer("/tracker/overhead").and_then(Value::as_object);
-    let part = |(name, bytes): (&String, &Value)| format!("{name} {:.1}", bytes.as_f64().unwrap_or(0.0) / MIB);
-    let parts: Vec<String> = parts.into_iter().flatten().map(part).collect();
-    let detail = format!("MiB: {}; peak {:.0}", parts.join(", "), peak as f64 / MIB);
-    Ok(Measurement {
-        key: "tracker_bytes",
-        title: "tracker's memory on that run, bytes; limit 1 % of the peak + 16 MiB".to_owned(),
-        limit: Some(peak as f64 / 100.0 + 16.0 * MIB),
-        reading: Reading::Number(bytes as f64, detail),
-    })
-}
-
-const MIB: f64 = 1_048_576.0;
