@@ -1,8 +1,8 @@
 //! Folds [`Record`]s into a [`Timeline`], in bounded memory.
 //!
-//! When there are more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) samples, or they take more than 2 MiB, neighbours are merged in pairs. The one with more
-//! live bytes stays, and its `high_bytes` becomes that of the pair. So the timeline stays within its bound and keeps its
-//! peaks.
+//! When there are more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) samples, or their differences take too much memory
+//! (`samples.rs`), neighbours are merged in pairs. The one with more live bytes stays, and its `high_bytes` becomes that of
+//! the pair. So the timeline stays within its bound and keeps its peaks.
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::Analysis;

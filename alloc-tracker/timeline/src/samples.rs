@@ -44,6 +44,12 @@ fn owner(number: u64) -> Owner {
     ((number / categories) as u32, Category::ALL[(number % categories) as usize])
 }
 
+/// The row of a sample that has these bytes for the owner with this number.
+fn row(number: u64, bytes: u64) -> (u32, Category, u64) {
+    let (scope, category) = owner(number);
+    (scope, category, bytes)
+}
+
 /// A reading as [`Change::probes`] have it.
 fn packed_reading(reading: Option<u64>) -> u64 {
     reading.map_or(0, |reading| reading.saturating_add(1))
@@ -55,10 +61,10 @@ pub struct Samples {
     changes: Vec<Change>,
     /// How many bytes the differences of all changes take.
     bytes: usize,
-    /// The bytes of each owner at the latest sample.
-    owners: BTreeMap<Owner, u64>,
-    /// The readings of the latest sample.
-    probes: BTreeMap<Probe, Option<u64>>,
+    /// The bytes of each owner at the latest sample, as [`Change::owners`] have them.
+    owners: BTreeMap<u64, u64>,
+    /// The readings of the latest sample, as [`Change::probes`] have them.
+    probes: BTreeMap<u64, u64>,
     /// The probes in the order in which they came.
     names: Vec<Probe>,
     /// Where each of them stands there.
@@ -68,8 +74,8 @@ pub struct Samples {
 impl Samples {
     /// Takes in a sample that has all owners and probes.
     pub fn whole(&mut self, sample: Sample) {
-        let gone = self.owners.keys().map(|&(scope, category)| (scope, category, 0));
-        let silent = self.probes.keys().map(|name| (name.clone(), None));
+        let gone = self.owners.keys().map(|&number| row(number, 0));
+        let silent = self.names.iter().map(|name| (name.clone(), None));
         // Rows of one owner are summed, and of several readings of one probe the last counts.
         let rows = gone.chain(sample.rows).collect();
         let probes = silent.chain(sample.probes).collect();
@@ -78,20 +84,17 @@ impl Samples {
 
     /// Takes in a sample that has only the differences from the one before.
     pub fn changed(&mut self, sample: Sample) {
-        let mut owners: BTreeMap<Owner, u64> = BTreeMap::new();
+        let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
         for (scope, category, bytes) in sample.rows {
-            let sum = owners.entry((scope, category)).or_default();
+            let sum = owners.entry(owner_number((scope, category))).or_default();
             // A damaged log can hold any numbers.
             *sum = sum.saturating_add(bytes);
         }
         let Sample { time_ns, live_bytes, requested_bytes, high_bytes, .. } = sample;
         let owners = update(&mut self.owners, owners);
-        let owners = owners.into_iter().map(|(owner, bytes)| (owner_number(owner), bytes)).collect();
-        let probes = update(&mut self.probes, sample.probes.into_iter().collect());
-        let mut probes: Vec<(u64, u64)> =
-            probes.into_iter().map(|(name, reading)| (self.place(name), packed_reading(reading))).collect();
-        probes.sort_unstable();
-        let probes = probes.into_iter().collect();
+        let probes =
+            sample.probes.into_iter().map(|(name, reading)| (self.place(name), packed_reading(reading))).collect();
+        let probes = update(&mut self.probes, probes);
         let change = Change { time_ns, live_bytes, requested_bytes, high_bytes, owners, probes };
         self.bytes += change.bytes();
         self.changes.push(change);
@@ -119,11 +122,7 @@ impl Samples {
     pub fn records(&self) -> impl Iterator<Item = Record> {
         self.changes.iter().map(|change| {
             let &Change { time_ns, live_bytes, requested_bytes, high_bytes, .. } = change;
-            let row = |(number, bytes)| {
-                let (scope, category) = owner(number);
-                (scope, category, bytes)
-            };
-            let rows = change.owners.iter().map(row).collect();
+            let rows = change.owners.iter().map(|(number, bytes)| row(number, bytes)).collect();
             let probes = self.readings(change).map(|(name, reading)| (name.clone(), reading)).collect();
             Record::Changes(Sample { time_ns, live_bytes, requested_bytes, high_bytes, rows, probes })
         })
@@ -191,9 +190,9 @@ impl<V: Clone + Default, N: Default> Column<V, N> {
     }
 }
 
-/// Puts `news` into `known`, and returns those that made a difference, in order.
-fn update<K: Ord + Clone, V: Copy + PartialEq>(known: &mut BTreeMap<K, V>, news: BTreeMap<K, V>) -> Vec<(K, V)> {
-    news.into_iter().filter(|(key, value)| known.insert(key.clone(), *value) != Some(*value)).collect()
+/// Puts `news` into `known`, and returns those that made a difference.
+fn update(known: &mut BTreeMap<u64, u64>, news: BTreeMap<u64, u64>) -> Packed {
+    news.into_iter().filter(|&(number, value)| known.insert(number, value) != Some(value)).collect()
 }
 
 /// Halves the number of samples. Of each pair the one with more live bytes stays. The last sample stays as well, because

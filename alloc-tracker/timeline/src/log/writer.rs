@@ -3,7 +3,7 @@ use std::io::{self, Write};
 
 use crate::record::Record;
 
-/// How many bytes [`write_all`] gathers before it writes, and for how many there is always room.
+/// How many bytes [`write_all`] gathers before it writes, and how much room for lines a [`Writer`] keeps from one flush to the next.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Writes records to a sink, one a line.
