@@ -66,9 +66,10 @@ fn each_keeps_what_the_plan_says(model: &str, parameters: u64) {
         assert_eq!(states(&timeline, "end of backward"), [ByLayer::new(), planned], "{model} {typed:?}");
         assert_eq!(timeline.run["optimizer"], typed[1]);
         assert_eq!(timeline.run.contains_key("momentum"), matches!(typed[1], "sgd" | "nesterov"));
-        peaks.push(timeline.peak.live_bytes);
+        peaks.push(timeline.steps.last().expect("two steps").live_bytes);
     }
-    // State is there at every instant of a later step, so the peak is higher by all of it at least.
+    // State is there at every instant of the second step, so that step's peak is higher by all of it at least. The run's peak
+    // may be in the first step, where libtorch needs memory that no later step needs.
     for ((typed, copies), peak) in OPTIMIZERS.iter().zip(&peaks) {
         assert!(*peak >= peaks[0] + copies * parameters * 4, "{model} {typed:?}: {peaks:?}");
     }
