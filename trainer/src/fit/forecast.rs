@@ -13,7 +13,8 @@
 //! - *Page tables* take 8 bytes for each page of 4,096.
 //!
 //! From some batch on an operator may take another way, with some MiB more at once. Of the three largest measured batches the
-//! smaller of the two rises counts, so that such a jump between two of them does not become a slope.
+//! smaller of the two rises counts, so that such a jump between two of them does not become a slope. A jump far above them shows only in a run
+//! there ([`Forecast::corrected`]).
 use std::collections::BTreeMap;
 
 use alloc_timeline::{Category, Timeline};
@@ -155,6 +156,18 @@ impl Forecast {
         forecast
     }
 
+    /// These terms, and what a run of a far larger batch showed: where a place had more than its line says, the operator has taken
+    /// another way in between, and all of its workspace counts as growing with the batch.
+    pub(super) fn corrected(&self, far: &Sample) -> Forecast {
+        let mut forecast = self.clone();
+        for (place, line) in &mut forecast.workspace {
+            if let Some((batch, bytes)) = far.beyond_the_plan(place).filter(|&(batch, bytes)| bytes > line.at(batch)) {
+                *line = Line::through(&[(batch, bytes)]);
+            }
+        }
+        forecast
+    }
+
     /// What the process needs besides.
     pub(super) fn process_bytes(&self) -> u64 {
         self.process_bytes
@@ -245,6 +258,18 @@ mod tests {
         let measured = samples[2].needed_bytes - 70 * MIB;
         assert_eq!(needed.page_table_bytes, (planned + 1000 * MIB - measured) / 512);
         assert_eq!(needed.bytes(), planned + 1070 * MIB + needed.page_table_bytes);
+    }
+
+    /// From somewhere between 16 and 1,000 inputs on, conv2 has 1.5 MiB an input in place of 1.
+    #[test]
+    fn a_far_run_shows_a_jump_in_between() {
+        let case = Case { model: ModelName::LeNet5, size: 32, classes: 10, optimizer: Optimizer::default() };
+        let forecast = Forecast::measured(&[4, 8, 16].map(|batch| sample(&case, batch)));
+        let mut far = sample(&case, 1000);
+        assert_eq!(forecast.corrected(&far).needed(2000, &case.step(2000).expect("fits")).workspace_bytes, 2000 * MIB);
+        far.places.values_mut().for_each(|bytes| *bytes += 500 * MIB);
+        assert_eq!(forecast.corrected(&far).needed(2000, &case.step(2000).expect("fits")).workspace_bytes, 3000 * MIB);
+        assert_eq!(forecast.needed(2000, &case.step(2000).expect("fits")).workspace_bytes, 2000 * MIB);
     }
 
     #[test]

@@ -34,6 +34,9 @@ const BASE_BATCH: u64 = 2;
 const MEASURED: u64 = 16;
 const MEASURED_BYTES: u64 = 1 << 30;
 const LEAST_MEASURED: u64 = 4;
+/// Where the edge is so many times the largest of these batches, a run near the edge is measured as well: oneDNN takes other ways from some
+/// batch on, for example where a map comes to have 2^31 bytes in its layout.
+const FAR: u64 = 1000;
 /// The optimizer's state is there in the second step.
 const STEPS: u64 = 2;
 
@@ -198,21 +201,43 @@ impl Runs<'_> {
                 continue;
             }
             ensure!(!interrupt::requested(), "it was interrupted");
-            console::print_error_line(&format!("measuring {}, batch {batch}", case.model));
-            let measured = self.with_trials(case, |trials| {
-                let work = WorkArgs { batch, ..trials.work.clone() };
-                check::memory(case.model, &work, Some(case.optimizer), Precision::Fp32)?;
-                trials.measure(batch, Pages::GivenBack)
-            })?;
-            let needed = measured.point.unreclaimable_bytes;
-            samples.push(Sample::new(batch, case.step(batch)?, needed, &measured.timeline));
+            samples.push(self.sample(case, batch)?);
         }
         Ok(samples)
     }
 
+    fn sample(&self, case: &Case, batch: u64) -> Result<Sample> {
+        console::print_error_line(&format!("measuring {}, batch {batch}", case.model));
+        let measured = self.with_trials(case, |trials| {
+            let work = WorkArgs { batch, ..trials.work.clone() };
+            check::memory(case.model, &work, Some(case.optimizer), Precision::Fp32)?;
+            trials.measure(batch, Pages::GivenBack)
+        })?;
+        Ok(Sample::new(batch, case.step(batch)?, measured.point.unreclaimable_bytes, &measured.timeline))
+    }
+
+    /// The edge by `forecast`, and by a run near it where that is far from what was measured.
+    fn forecast_edge(&self, case: &Case, budget: u64, forecast: &Forecast) -> Result<Edge> {
+        let edge = Edge::of(case, budget, forecast)?;
+        if self.args.base.is_some() || edge.largest < FAR * MEASURED {
+            return Ok(edge);
+        }
+        ensure!(!interrupt::requested(), "it was interrupted");
+        match self.sample(case, edge.largest / 8 * 7) {
+            Ok(far) => Edge::of(case, budget, &forecast.corrected(&far)),
+            Err(reason) => {
+                let (model, largest) = (case.model, edge.largest);
+                console::print_error_line(&format!(
+                    "{model}: {largest} is from runs of up to {MEASURED} inputs: {reason:#}"
+                ));
+                Ok(edge)
+            }
+        }
+    }
+
     /// The largest batch of `case` in `budget`, put to the test where that was asked for.
     fn edge(&self, case: &Case, budget: u64, forecast: &Forecast) -> Result<Edge> {
-        let mut edge = Edge::of(case, budget, forecast)?;
+        let mut edge = self.forecast_edge(case, budget, forecast)?;
         if self.args.verify {
             edge.look_for_it(case.smallest(), |batch| {
                 ensure!(!interrupt::requested(), "it was interrupted");
