@@ -70,6 +70,9 @@ fn arena_of(block: *const u8) -> Option<u32> {
 /// The arena of the tracker's threads; `NO_ARENA` as long as there is none.
 static TRACKERS_ARENA: AtomicU32 = AtomicU32::new(NO_ARENA);
 const NO_ARENA: u32 = u32::MAX;
+/// After so long the arena's free pages go back to the kernel. The program's never do ([`CONFIG`]), because every step needs them
+/// again; the recorder needs most of its memory once in a minute.
+const DIRTY_DECAY_MS: isize = 1000;
 
 /// The arena from which the tracker's own threads have their memory; `None` as long as there is none.
 pub fn trackers_arena() -> Option<u32> {
@@ -94,9 +97,32 @@ fn make_trackers_arena() -> Option<u32> {
     let to = (&raw mut arena).cast();
     // SAFETY: the name is a C string; this control writes an unsigned int to `to`, which has the size given.
     let failed = unsafe { je::mallctl(c"arenas.create".as_ptr(), to, &mut bytes, ptr::null_mut(), 0) };
+    if failed != 0 {
+        return None;
+    }
+    for (name, after_ms) in [(c"arena.0.dirty_decay_ms", DIRTY_DECAY_MS), (c"arena.0.muzzy_decay_ms", 0)] {
+        set_decay(name, arena, after_ms);
+    }
     // Two threads may each make one; then the second stays empty.
     let made = TRACKERS_ARENA.compare_exchange(NO_ARENA, arena, Ordering::Relaxed, Ordering::Relaxed);
-    (failed == 0).then(|| made.map_or_else(|first| first, |_| arena))
+    Some(made.map_or_else(|first| first, |_| arena))
+}
+
+/// Sets one of an arena's times after which free pages go back to the kernel, in milliseconds. `name` is that of arena 0.
+fn set_decay(name: &std::ffi::CStr, arena: u32, after_ms: isize) {
+    let mut path = [0usize; 3];
+    let mut parts = path.len();
+    // SAFETY: the name is a C string, and `path` has room for so many parts.
+    let unknown = unsafe { je::mallctlnametomib(name.as_ptr(), path.as_mut_ptr(), &mut parts) };
+    path[1] = arena as usize;
+    let from = (&raw const after_ms).cast_mut().cast();
+    if unknown == 0 {
+        // Where this fails, the arena keeps its free pages as the program's do.
+        // SAFETY: the path has so many parts; this control reads a `ssize_t` from `from`, which has that size.
+        unsafe {
+            je::mallctlbymib(path.as_ptr(), parts, ptr::null_mut(), ptr::null_mut(), from, size_of_val(&after_ms));
+        }
+    }
 }
 
 /// Resizes a block to `size` bytes. Null and ENOMEM when there is no memory; the block then stays.
