@@ -9,6 +9,9 @@ use crate::child::lines;
 use crate::user_error::UserError;
 use crate::workspace::Workspace;
 
+/// All that `cargo xtask test` needs. Who builds less has other features of some crates, and compiles those a second time.
+pub const EVERYTHING: [&str; 2] = ["--workspace", "--all-targets"];
+
 /// Runs `cargo build` in release; its own progress goes to the terminal. Returns the programs that it built.
 pub fn build(workspace: &Workspace, arguments: &[&str]) -> Result<Programs> {
     let mut cargo = workspace.cargo();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::callgrind::{self, Door};
 use crate::outcome::Outcome;
-use crate::programs;
+use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::user_error::UserError;
 use crate::workspace::Workspace;
@@ -20,17 +20,16 @@ const BASELINE: &str = "fixtures/baselines/instructions.json";
 const MARGIN: f64 = 1.0;
 
 /// Counts both doors. Compares the counts with the committed numbers, or with `update` commits them.
-pub fn run(workspace: &Workspace, update: bool) -> Result<Outcome> {
+pub fn run(workspace: &Workspace, programs: &Programs, update: bool) -> Result<Outcome> {
     if let Some(why) = callgrind::why_unavailable() {
         println!("gate: instructions SKIPPED: {why}");
         eprintln!("gate: instructions SKIPPED: {why}");
         return Ok(Outcome::Fine);
     }
-    let programs = programs::build(workspace, &["-p", "tests", "--bins"])?;
     let progress = Progress::parts("gate: instructions of a malloc+free pair", callgrind::RUNS_PER_DOOR * 2);
     let mut counted = Vec::new();
     for door in Door::ALL {
-        counted.push((door, callgrind::added(workspace, &programs, door, &progress)?));
+        counted.push((door, callgrind::added(workspace, programs, door, &progress)?));
     }
     progress.done("");
     let path = workspace.root().join(BASELINE);

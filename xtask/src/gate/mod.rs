@@ -40,23 +40,27 @@ const BASELINES: &str = "fixtures/baselines";
 
 /// The command.
 pub fn run(workspace: &Workspace, args: GateArgs) -> Result<Outcome> {
-    let memory = if args.instructions { Outcome::Fine } else { memory(workspace, args)? };
-    let instructions = instructions::run(workspace, args.update)?;
+    if args.instructions {
+        let programs = programs::build(workspace, &["-p", "tests", "--bins"])?;
+        return instructions::run(workspace, &programs, args.update);
+    }
+    libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
+    let programs = programs::build(workspace, &programs::EVERYTHING)?;
+    let memory = memory(workspace, &programs, args.update)?;
+    let instructions = instructions::run(workspace, &programs, args.update)?;
     Ok(if memory == Outcome::Fine { instructions } else { memory })
 }
 
-fn memory(workspace: &Workspace, args: GateArgs) -> Result<Outcome> {
-    libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
-    let programs = programs::build(workspace, &["-p", "trainer", "-p", "viewer"])?;
+fn memory(workspace: &Workspace, programs: &Programs, make_baselines: bool) -> Result<Outcome> {
     let folder = workspace.root().join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut outcome = Outcome::Fine;
-    for timeline in small_runs(workspace, &programs)? {
+    for timeline in small_runs(workspace, programs)? {
         let model = model_of(&timeline)?;
         let baseline = Path::new(BASELINES).join(timeline.file_name().context("a timeline has a name")?);
-        if args.update {
+        if make_baselines {
             update(workspace, &timeline, &baseline)?;
-        } else if check(workspace, &programs, model, &timeline, &baseline)? == Outcome::CheckFailed {
+        } else if check(workspace, programs, model, &timeline, &baseline)? == Outcome::CheckFailed {
             outcome = Outcome::CheckFailed;
         }
     }

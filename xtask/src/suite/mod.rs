@@ -52,7 +52,7 @@ pub fn run(workspace: &Workspace, args: TestArgs) -> Result<Outcome> {
     let say = |what: &str| eprintln!("[{:5.0} s] {what}", started.elapsed().as_secs_f64());
     libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     say("build everything in release (libtorch's bindings take minutes the first time)");
-    programs::build(workspace, &["--workspace", "--all-targets"])?;
+    programs::build(workspace, &programs::EVERYTHING)?;
 
     if !args.offline
         && let Err(error) = foreign::fetch(workspace)
