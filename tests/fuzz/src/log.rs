@@ -2,7 +2,7 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../../viewer/tests/common/reading.rs"]
+#[path = "../../../viewer/tests/end_to_end/common/reading.rs"]
 #[allow(dead_code, reason = "each target needs one of the two")]
 mod reading;
 

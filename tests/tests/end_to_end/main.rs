@@ -1,0 +1,36 @@
+//! What must hold of whole programs. One program has all of these tests: it links once.
+
+mod analysis;
+mod backends;
+mod backward;
+mod book;
+mod browser;
+mod c_api;
+mod check;
+mod crossover;
+mod endings;
+mod examples;
+mod glibc;
+mod growth;
+mod interposed;
+mod near_limit;
+mod oracle;
+mod passes;
+mod plan_rules;
+mod planned_peak;
+mod planted;
+mod probe_cost;
+mod python_api;
+mod python_torch;
+mod record;
+mod repeat;
+mod rss;
+mod saved;
+mod scopes;
+mod stacks;
+mod sums;
+mod times;
+mod torchvision;
+mod undistorted;
+mod unread;
+mod valgrind;

@@ -1,0 +1,208 @@
+//! Programs in Python that train with PyTorch, unchanged, under `python -m alloc_tracker`. They need a Python with torch: the
+//! one that `ALLOC_TRACKER_TEST_PYTHON` names, or `python3`.
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use alloc_timeline::{Category, Ending, Timeline};
+use tests::{Ran, binary, folder, requested, requested_by_layer, rows, run, tables, text};
+
+const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../alloc-tracker/python");
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/python_torch");
+
+/// A Python that has torch, with the package; `None` when there is none.
+fn python() -> Option<Command> {
+    let named = std::env::var("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let imports = Command::new(&named).args(["-c", "import torch"]).output();
+    if !imports.is_ok_and(|ran| ran.status.success()) {
+        println!("SKIPPED: {named} has no torch; ALLOC_TRACKER_TEST_PYTHON may name a Python that has");
+        return None;
+    }
+    Some(with_package(&named))
+}
+
+/// This Python, with the package.
+fn with_package(named: &str) -> Command {
+    let binary = binary("alloc-tracker");
+    let folders = format!("{}:{}", text(binary.parent().expect("a folder")), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(named);
+    command.env("PYTHONPATH", PACKAGE).env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", folders);
+    command.env("OMP_NUM_THREADS", "1").env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS");
+    command
+}
+
+fn script(name: &str) -> String {
+    text(&Path::new(SCRIPTS).join(name)).to_owned()
+}
+
+fn recorded(mut python: Command, folder: &Path, name: &str) -> (Ran, Timeline) {
+    let out = folder.join("run.timeline.json");
+    let ran = run(python.args(["-m", "alloc_tracker", "--stacks", "off", "-o", text(&out), &script(name)]));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("alloc_tracker:"), "{}", ran.stderr);
+    (ran, alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// A program that trains one layer, in which the trial has so many rounds.
+fn with_rounds(rounds: u32) -> String {
+    format!(
+        r#"
+import alloc_tracker._torch.operators
+alloc_tracker._torch.operators._ROUNDS = {rounds}
+import torch
+model = torch.nn.Linear(64, 64)
+for _ in range(2):
+    model(torch.randn(32, 64)).sum().backward()
+print("done")
+"#
+    )
+}
+
+/// The layers of the scopes of an operator.
+fn layers_of<'a>(timeline: &'a Timeline, op: &str) -> Vec<&'a str> {
+    timeline.scopes.iter().filter(|scope| scope.op == op).map(|scope| scope.layer.as_str()).collect()
+}
+
+/// Tensors of 8 images, of floats: channels by height by width.
+fn maps(channels: u64, side: u64) -> u64 {
+    8 * channels * side * side * 4
+}
+
+#[test]
+fn resnet18_is_told_by_layer_phase_and_operator() {
+    if let Some(python) = python() {
+        check_resnet18(python);
+    }
+}
+
+/// On request, in each Python that `ALLOC_TRACKER_TEST_PYTHONS` names, by `:`; prints a table of versions.
+#[test]
+#[ignore = "needs several versions of PyTorch: ALLOC_TRACKER_TEST_PYTHONS=/path/to/one/python:/path/to/another"]
+fn resnet18_is_told_the_same_by_all_versions() {
+    let pythons = std::env::var("ALLOC_TRACKER_TEST_PYTHONS").expect("ALLOC_TRACKER_TEST_PYTHONS names the Pythons");
+    let mut table = String::from("torch | parameters | activations after forward | peak\n");
+    for python in pythons.split(':') {
+        let timeline = check_resnet18(with_package(python));
+        let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };
+        let [parameters, activations] = [Category::Parameter, Category::Activation].map(|of| requested(forward, of));
+        let at_peak = requested(&timeline.peak, Category::Activation);
+        let version = timeline.run["torch"].as_str().expect("a text");
+        table += &format!("{version} | {parameters} | {activations} | {at_peak}\n");
+    }
+    println!("{table}");
+}
+
+/// Runs it, and holds it to what is known of ResNet-18.
+fn check_resnet18(python: Command) -> Timeline {
+    let folder = folder();
+    let (ran, timeline) = recorded(python, folder.path(), "resnet18.py");
+    assert_eq!(ran.stdout, "11689512\n");
+    assert_eq!((timeline.steps.len(), timeline.ending), (3, Ending::Exit));
+    let parameters = 11_689_512 * 4;
+    // Of the third step: in the first there is no momentum.
+    let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };
+    assert_eq!(requested(forward, Category::Parameter), parameters);
+    assert_eq!(requested(forward, Category::OptimizerState), parameters);
+    // The batch and its labels.
+    assert_eq!(requested(forward, Category::Input), maps(3, 224) + 8 * 8);
+    assert_eq!(timeline.run["operators"], "told");
+    // What the backward pass needs. Outputs of modules: the convolution's, which batch norm keeps; batch norm's, in which ReLU
+    // writes; in a block the sum, in which ReLU writes as well; not what is only added, nor the logits.
+    let blocks = [(64, 56, 8), (128, 28, 9), (256, 14, 9), (512, 7, 9)];
+    let blocks: u64 = blocks.iter().map(|&(channels, side, kept)| kept * maps(channels, side)).sum();
+    let outputs = 2 * maps(64, 112) + maps(64, 56) + blocks + maps(512, 1);
+    // And what is no module's output: where max pooling found its largest (a number of 8 bytes each), mean and deviation of
+    // each batch norm's channels, the logarithms of the loss, the loss itself, and the weight of all labels.
+    let channels = 64 * 5 + 128 * 5 + 256 * 5 + 512 * 5;
+    let activations = outputs + 2 * maps(64, 56) + 2 * channels * 4 + maps(1000, 1) + 2 * 4;
+    assert_eq!(requested(forward, Category::Activation), activations);
+    let by_layer = requested_by_layer(&timeline, forward, Category::Activation);
+    assert_eq!(by_layer["layer3.0.downsample.0"], maps(256, 14));
+    assert_eq!(by_layer["conv1"], maps(64, 112));
+    assert_eq!(by_layer["maxpool"], 3 * maps(64, 56));
+    assert_eq!(by_layer["bn1"], maps(64, 112) + 2 * 64 * 4);
+    // In no layer: what the loss keeps.
+    assert_eq!(by_layer[""], maps(1000, 1) + 2 * 4);
+    let made_by = |layer: &str| {
+        let of_layer = rows(&timeline, forward).filter(|(scope, _)| scope.layer == layer && scope.phase == "forward");
+        let tensors = of_layer.filter(|(_, row)| row.category == Category::Activation);
+        tensors.map(|(scope, _)| scope.op.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(made_by("conv1"), ["aten::conv2d"]);
+    assert_eq!(made_by("maxpool"), ["aten::max_pool2d"]);
+
+    let [.., backward] = tables(&timeline, "after backward")[..] else { panic!("no table") };
+    assert_eq!(requested(backward, Category::Gradient), parameters);
+    let gradients = requested_by_layer(&timeline, backward, Category::Gradient);
+    assert_eq!(gradients, requested_by_layer(&timeline, backward, Category::Parameter));
+    assert_eq!(gradients, requested_by_layer(&timeline, backward, Category::OptimizerState));
+    assert_eq!(gradients["fc"], (512 * 1000 + 1000) * 4);
+    assert!(
+        rows(&timeline, backward).all(|(scope, row)| row.category != Category::Gradient || scope.phase == "backward")
+    );
+    // Backward operators work for the layer of their forward operator; those of the loss for none.
+    let of_layers =
+        ["AddmmBackward0", "ConvolutionBackward0", "MaxPool2DWithIndicesBackward0", "NativeBatchNormBackward0"];
+    for op in of_layers {
+        let layers = layers_of(&timeline, op);
+        assert!(!layers.is_empty() && layers.iter().all(|layer| !layer.is_empty()), "{op}: {layers:?}");
+    }
+    let convolutions: BTreeSet<&str> = layers_of(&timeline, "ConvolutionBackward0").into_iter().collect();
+    let named: BTreeSet<&str> = layers_of(&timeline, "aten::conv2d").into_iter().collect();
+    assert_eq!((convolutions.len(), convolutions), (20, named));
+    assert_eq!(layers_of(&timeline, "NllLossBackward0"), [""]);
+    // What PyTorch's own import holds is told apart.
+    let import = rows(&timeline, forward).filter(|(scope, _)| scope.phase == "import");
+    assert!(import.map(|(_, row)| row.requested_bytes).sum::<u64>() > 50 << 20);
+    timeline
+}
+
+#[test]
+fn what_a_program_does_stays_what_it_is() {
+    let folder = folder();
+    let (Some(mut plain), Some(python)) = (python(), python()) else { return };
+    let plain = run(plain.arg(script("unchanged.py")));
+    assert_eq!(plain.code, Some(0), "{}", plain.stderr);
+    let (ran, _) = recorded(python, folder.path(), "unchanged.py");
+    // Processes that the program starts print at the same time as it does.
+    let lines = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&ran.stdout), lines(&plain.stdout), "{}", ran.stderr);
+}
+
+/// What the trial does not show is not believed: with three rounds instead of four, the places of the numbers are not sure; with
+/// none, nothing is known.
+#[test]
+fn without_a_trial_that_passes_less_is_told() {
+    let folder = folder();
+    for (rounds, fact, message) in [
+        (4, "told", ""),
+        (
+            3,
+            "names only: the self-test failed",
+            "backward operators are told without their layers: the self-test failed",
+        ),
+        (0, "not told: the self-test failed", "operators are not told: the self-test failed"),
+    ] {
+        let Some(mut python) = python() else { return };
+        let (program, out) = (folder.path().join("program.py"), folder.path().join(format!("{rounds}.timeline.json")));
+        std::fs::write(&program, with_rounds(rounds)).expect("a script");
+        let ran = run(python.args(["-m", "alloc_tracker", "--stacks", "off", "-o", text(&out), text(&program)]));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{}", ran.stderr);
+        let told: Vec<&str> = ran.stderr.lines().filter_map(|line| line.strip_prefix("alloc_tracker: ")).collect();
+        assert_eq!(told, if message.is_empty() { vec![] } else { vec![message] });
+        let timeline = alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(timeline.run["operators"], fact);
+        let [forward, backward] = match rounds {
+            4 => [vec!["Linear"], vec!["Linear"]],
+            // A gradient has its parameter's layer all the same, by its label.
+            3 => [vec!["Linear"], vec!["", "Linear"]],
+            _ => [vec![], vec![]],
+        };
+        assert_eq!(layers_of(&timeline, "aten::linear"), forward);
+        assert_eq!(layers_of(&timeline, "AddmmBackward0"), backward);
+    }
+}
