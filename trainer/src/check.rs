@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 
 pub use self::memory::{least_bytes, memory};
-pub use self::variation::{part, with_variation};
+pub use self::variation::{objective, part, with_variation};
 
 use crate::cli::{
-    InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, WorkArgs,
+    InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, VariationArgs,
+    WorkArgs,
 };
 use crate::device::DeviceName;
+use crate::model::ModelName;
 use crate::model::shape::{self, Misfit};
-use crate::model::{ModelName, TrainOnly};
 use crate::model_flags;
 use crate::optimizer::{Optimizer, OptimizerName};
 use crate::precision::Precision;
@@ -29,12 +30,12 @@ const TEXTS: &str = "docs";
 
 /// Checks one run and returns its settings. `tracked` says whether the allocator of this process tracks.
 ///
-/// `only` is what a step of a training run changes.
+/// `variation` is how a training run differs from others; the settings have none of it yet.
 pub fn settings(
     args: &RunArgs,
     mode: Mode,
     optimizer: Option<Optimizer>,
-    only: TrainOnly,
+    variation: Option<&VariationArgs>,
     tracked: bool,
 ) -> Result<Settings> {
     let work = &args.work;
@@ -46,7 +47,7 @@ pub fn settings(
         self::optimizer(settings)?;
     }
     precision(args.precision, work.device)?;
-    memory::memory_of_part(args.model, work, optimizer, only, args.precision)?;
+    memory::memory_of_variation(args.model, work, optimizer, variation, args.precision)?;
     let needs_data = model_flags::needs_data(args.model, mode);
     let replay = model_flags::only_some(args, mode)?;
     if let Some(places) = replay {

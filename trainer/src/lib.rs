@@ -29,6 +29,7 @@
 //! fit                    a few batches measured -> does it fit, checked by limited runs; largest batches from plans
 //! tables                 published, planned and measured memory of training steps, side by side
 //! rounds                 many runs: their order, and the time that is left
+//! advise                 changes of a training step, in rounds -> what to change first
 //! sweep                  every combination of many settings, in rounds -> tables, statistics, a page of plots
 //! conv_bench             one convolution, kernel by kernel -> time and memory
 //! reproduce              rows of the study -> commands of this program, a process each -> results -> pages
@@ -83,6 +84,7 @@ mod tables;
 
 mod rounds;
 
+mod advise;
 mod conv_bench;
 mod sweep;
 

@@ -8,14 +8,15 @@ use clap::Parser;
 use crate::checkpoint::{Case, alternatives};
 use crate::cli::{Cli, PlanArgs, Switch, Task};
 use crate::device::DeviceName;
-use crate::model::TrainOnly;
 use crate::model::list::models;
 use crate::model::report::{beside, report};
 use crate::model::rules::rules;
 use crate::model::variation::{Varied, variation};
 use crate::precision::Precision;
 use crate::settings::Mode;
-use crate::{check, compare, console, conv_bench, exit_code, fit, limited, model_flags, reproduce, run, sweep, tables};
+use crate::{
+    advise, check, compare, console, conv_bench, exit_code, fit, limited, model_flags, reproduce, run, sweep, tables,
+};
 
 /// Read by the allocator at its first allocation; `off` switches tracking off for the process.
 const TRACKER_VARIABLE: &str = "ALLOC_TRACKER";
@@ -36,13 +37,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::Train(args) => {
             let tracked = is_tracked(args.run.track)?;
             let (optimizer, variation) = (args.optimizer.of(args.run.model), &args.variation);
-            let settings = check::settings(&args.run, Mode::Train, Some(optimizer), variation.train_only, tracked)?;
+            let settings = check::settings(&args.run, Mode::Train, Some(optimizer), Some(variation), tracked)?;
             let settings = model_flags::with_checkpoints(settings, args.checkpoint.as_ref().or(args.budget.as_ref()))?;
             run::run(&check::with_variation(settings, variation)?)
         }
         Task::Infer(args) => {
             let tracked = is_tracked(args.track)?;
-            run::run(&check::settings(&args, Mode::Infer, None, TrainOnly::All, tracked)?)
+            run::run(&check::settings(&args, Mode::Infer, None, None, tracked)?)
         }
         Task::Compare(args) => compare::compare(&args),
         Task::Models(args) => {
@@ -53,6 +54,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Task::RunLimited(args) => limited::run_limited(&args),
         Task::Fit(args) => fit::fit(&args),
         Task::FitTable(args) => fit::fit_table(&args),
+        Task::Advise(args) => advise::advise(&args),
         Task::Tables(args) => tables::tables(&args),
         Task::Sweep(args) => sweep::sweep(&args),
         Task::ConvBench(args) => conv_bench::conv_bench(&args),

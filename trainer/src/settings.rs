@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use crate::checkpoint::Asked;
 use crate::data::Dealt;
 use crate::device::DeviceName;
+use crate::model::op::{Op, Place};
+use crate::model::stage::Stage;
 use crate::model::{Chained, ModelName, TrainOnly};
 use crate::optimizer::Optimizer;
 use crate::precision::Precision;
@@ -53,11 +55,67 @@ impl Increment {
     }
 }
 
+/// What is put in place of every ReLU and ReLU6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Activation {
+    /// max(x, 0), in place: the backward pass reads its result, which the next layer keeps anyway.
+    Relu,
+    /// min(max(x, 0), 6), in place: the backward pass reads its input, so autograd copies that first.
+    Relu6,
+}
+
+impl Activation {
+    /// The name on the command line and in the timeline.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Activation::Relu => "relu",
+            Activation::Relu6 => "relu6",
+        }
+    }
+
+    /// Has it wherever there is one of the two.
+    fn put_into(self, stages: &mut [Stage]) {
+        for stage in stages {
+            stage.op = match (self, stage.op) {
+                (Activation::Relu, Op::Relu6) => Op::Relu(Place::InPlace),
+                (Activation::Relu6, Op::Relu(_)) => Op::Relu6,
+                (_, op) => op,
+            };
+        }
+    }
+}
+
+/// The order of a map's dimensions in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layout {
+    /// [N, C, H, W]: a channel's pixels side by side. What libtorch does when it is told nothing.
+    #[default]
+    ChannelsFirst,
+    /// [N, H, W, C]: a pixel's channels side by side.
+    ChannelsLast,
+}
+
+impl Layout {
+    /// The name on the command line and in the timeline.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Layout::ChannelsFirst => "channels-first",
+            Layout::ChannelsLast => "channels-last",
+        }
+    }
+}
+
 /// How a training run differs from one in which each step changes the whole network, and all data is there from the start.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Variation {
     /// What each step changes.
     pub only: TrainOnly,
+    /// In how many equal parts each step runs its batch.
+    pub accumulate: u64,
+    /// What is put in place of every ReLU and ReLU6.
+    pub activation: Option<Activation>,
+    /// The order of a map's dimensions in memory.
+    pub layout: Layout,
     /// How the images are dealt out; none: a run learns from all of them, and no accuracy is measured.
     pub dealt: Option<Dealt>,
     /// What each day learns from.
@@ -66,6 +124,22 @@ pub struct Variation {
     pub weights: Option<PathBuf>,
     /// Where the weights go after the last step.
     pub save_weights: Option<PathBuf>,
+}
+
+impl Default for Variation {
+    /// None.
+    fn default() -> Variation {
+        Variation {
+            only: TrainOnly::All,
+            accumulate: 1,
+            activation: None,
+            layout: Layout::ChannelsFirst,
+            dealt: None,
+            increment: Increment::New,
+            weights: None,
+            save_weights: None,
+        }
+    }
 }
 
 /// One run, ready to go.
@@ -117,7 +191,48 @@ pub struct Settings {
     pub take_turns: bool,
 }
 
+impl Settings {
+    /// The stages of the network.
+    pub fn stages(&self) -> Vec<Stage> {
+        let mut stages = self.model.stages(self.classes);
+        if let Some(activation) = self.variation.activation {
+            activation.put_into(&mut stages);
+        }
+        stages
+    }
+
+    /// Inputs that run at once: the batch, or the parts of it that it is run in.
+    pub fn inputs_at_once(&self) -> u64 {
+        self.batch / self.variation.accumulate
+    }
+}
+
 /// The file that a run writes unless another is named: `MODEL-MODE.timeline.json`.
 pub fn timeline_name(model: ModelName, mode: Mode) -> String {
     format!("{model}-{mode}.timeline.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::plan::saved_for_backward;
+
+    /// ReLU6 keeps a copy of what it reads: in MobileNetV1 38.5 MiB of an image of 224 x 224 become 57.7, by the maps of its 27 ReLUs.
+    #[test]
+    fn relu6_in_place_of_relu() {
+        let model = ModelName::MobileNetV1;
+        let mut stages = model.stages(1000);
+        let saved = |stages: &[Stage]| {
+            let by_layer = saved_for_backward(stages, 1, model.input()).expect("fits");
+            by_layer.values().sum::<u64>()
+        };
+        let relu = saved(&stages);
+        Activation::Relu6.put_into(&mut stages);
+        let relu6 = saved(&stages);
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        assert_eq!([relu, relu6].map(mib), ["38.5 MiB", "57.7 MiB"]);
+        assert_eq!(stages.iter().filter(|stage| stage.op == Op::Relu6).count(), 27);
+        Activation::Relu.put_into(&mut stages);
+        assert_eq!(saved(&stages), relu);
+    }
 }

@@ -2,11 +2,11 @@
 use anyhow::{Result, ensure};
 use procfs::{Current, Meminfo};
 
-use crate::cli::{InputArgs, WorkArgs};
+use crate::cli::{InputArgs, VariationArgs, WorkArgs};
 use crate::device::DeviceName;
 use crate::model::shape::Shape;
 use crate::model::stage::Stage;
-use crate::model::{ModelName, TrainOnly, minimum};
+use crate::model::{ModelName, minimum};
 use crate::model_flags;
 use crate::optimizer::Optimizer;
 use crate::precision::Precision;
@@ -14,15 +14,15 @@ use crate::precision::Precision;
 /// Checks that the machine has the memory that the run certainly needs. With an optimizer it is a training run, in which each
 /// step changes all of the network.
 pub fn memory(model: ModelName, work: &WorkArgs, optimizer: Option<Optimizer>, precision: Precision) -> Result<()> {
-    memory_of_part(model, work, optimizer, TrainOnly::All, precision)
+    memory_of_variation(model, work, optimizer, None, precision)
 }
 
-/// The same of a training run in which each step changes `only` this. What a run needs on a GPU is not the machine's.
-pub(super) fn memory_of_part(
+/// The same of a training run that differs from others. What a run needs on a GPU is not the machine's.
+pub(super) fn memory_of_variation(
     model: ModelName,
     work: &WorkArgs,
     optimizer: Option<Optimizer>,
-    only: TrainOnly,
+    variation: Option<&VariationArgs>,
     precision: Precision,
 ) -> Result<()> {
     if work.device != DeviceName::Cpu {
@@ -31,10 +31,12 @@ pub(super) fn memory_of_part(
     let Some(there) = machine_bytes() else { return Ok(()) };
     let (flag, size) = (InputArgs::size_flag(model), work.input.size(model));
     let mut stages = model.stages(work.input.classes(model));
-    if optimizer.is_some() {
-        only.freeze_least(&mut stages);
+    if let Some(variation) = variation {
+        variation.train_only.freeze_least(&mut stages);
     }
-    let needed = of_stages(&stages, work.batch, model.input_of(size), optimizer, precision)?;
+    // A batch that cannot be run in so many parts is refused elsewhere.
+    let at_once = work.batch / variation.map_or(1, |variation| variation.accumulate).clamp(1, work.batch);
+    let needed = of_stages(&stages, at_once, model.input_of(size), optimizer, precision)?;
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     ensure!(
         needed <= there,

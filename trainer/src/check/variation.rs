@@ -1,14 +1,16 @@
-//! Checks what was typed of runs that change a part of a network, or learn day by day.
+//! Checks what was typed of runs that change a part of a network, learn day by day, or do the same step in another way.
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::writable;
 use crate::cli::{MOST_STEPS, VariationArgs};
 use crate::data::Dealt;
+use crate::model::op::Op;
+use crate::model::stage::Stage;
 use crate::model::{ModelName, Objective, TrainOnly, train_only};
 use crate::precision::Precision;
-use crate::settings::{Settings, Variation};
+use crate::settings::{Layout, Settings, Variation};
 
 /// Checks that a step can change this part of `model` alone.
 pub fn part(model: ModelName, classes: u64, only: TrainOnly) -> Result<()> {
@@ -26,6 +28,15 @@ pub fn part(model: ModelName, classes: u64, only: TrainOnly) -> Result<()> {
     Ok(())
 }
 
+/// Checks that `model` tells classes apart, which is all that `command` is for.
+pub fn objective(model: ModelName, command: &str) -> Result<()> {
+    ensure!(
+        model.objective() == Objective::Classes,
+        "{command}: only networks that tell classes apart can be asked about; {model} learns something else; give --model resnet18"
+    );
+    Ok(())
+}
+
 /// Checks how a run is to differ from others, and gives it that.
 pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settings> {
     let VariationArgs { train_only: only, days, images_a_day, increment, held_out, skip_images, .. } = *args;
@@ -37,8 +48,16 @@ pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settin
         days: days.unwrap_or(1),
         a_day: images_a_day,
     });
-    let variation =
-        Variation { only, dealt, increment, weights: args.weights.clone(), save_weights: args.save_weights.clone() };
+    let variation = Variation {
+        only,
+        accumulate: args.accumulate,
+        activation: args.activation,
+        layout: args.layout,
+        dealt,
+        increment,
+        weights: args.weights.clone(),
+        save_weights: args.save_weights.clone(),
+    };
     if variation == Variation::default() {
         return Ok(settings);
     }
@@ -54,8 +73,10 @@ pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settin
     );
     ensure!(
         settings.checkpoint.is_none(),
-        "{typed}: a step by a plan of checkpoints runs all of a network on all of the data; leave --checkpoint and --budget out"
+        "{typed}: a plan of checkpoints is for all of a network as it is, and all of the data; leave --checkpoint and --budget out"
     );
+    in_parts(&settings, args.accumulate)?;
+    another_network(&settings, args)?;
     ensure!(
         settings.precision == Precision::Fp32 || only == TrainOnly::All,
         "--train-only {only}: it has been tested in fp32 alone; leave --precision {} out",
@@ -80,6 +101,36 @@ pub fn with_variation(settings: Settings, args: &VariationArgs) -> Result<Settin
     Ok(Settings { steps, variation, ..settings })
 }
 
+/// Checks that a batch can be run in so many parts.
+fn in_parts(settings: &Settings, parts: u64) -> Result<()> {
+    let &Settings { model, batch, size, classes, .. } = settings;
+    ensure!(
+        batch.is_multiple_of(parts),
+        "--accumulate {parts}: a batch of {batch} has no {parts} equal parts; give a number that divides it"
+    );
+    let sizes = super::sizes(model, batch / parts, size, classes, true);
+    sizes.with_context(|| format!("--accumulate {parts}: of a batch of {batch}, {} run at once", batch / parts))
+}
+
+/// Checks that the network has what is to be changed.
+fn another_network(settings: &Settings, args: &VariationArgs) -> Result<()> {
+    let model = settings.model;
+    if let Some(activation) = args.activation {
+        let other = |stage: &Stage| matches!(stage.op, Op::Relu(_) | Op::Relu6);
+        ensure!(
+            model.stages(settings.classes).iter().any(other),
+            "--activation {}: {model} has neither ReLU nor ReLU6; leave it out",
+            activation.as_str()
+        );
+    }
+    ensure!(
+        args.layout == Layout::ChannelsFirst || !model.reads_text(),
+        "--layout {}: images have channels, and {model} reads texts; leave it out",
+        args.layout.as_str()
+    );
+    Ok(())
+}
+
 /// A file of weights is there.
 fn readable(path: &Path) -> Result<()> {
     ensure!(
@@ -95,7 +146,13 @@ fn first_typed(args: &VariationArgs) -> String {
     let count = |flag, count: Option<usize>| count.map(|count| format!("{flag} {count}"));
     let file = |flag, path: &Option<std::path::PathBuf>| path.as_ref().map(|path| format!("{flag} {}", path.display()));
     let part = (args.train_only != TrainOnly::All).then(|| format!("--train-only {}", args.train_only));
-    part.or(count("--days", args.days))
+    let parts = (args.accumulate > 1).then(|| format!("--accumulate {}", args.accumulate));
+    let activation = args.activation.map(|activation| format!("--activation {}", activation.as_str()));
+    let layout = (args.layout != Layout::ChannelsFirst).then(|| format!("--layout {}", args.layout.as_str()));
+    part.or(parts)
+        .or(activation)
+        .or(layout)
+        .or(count("--days", args.days))
         .or(count("--held-out", args.held_out))
         .or(file("--weights", &args.weights))
         .or(file("--save-weights", &args.save_weights))

@@ -6,6 +6,7 @@ mod work;
 
 mod models;
 
+mod advise;
 mod conv;
 mod limits;
 mod reproduce;
@@ -15,6 +16,7 @@ mod tables;
 
 use clap::{Parser, Subcommand};
 
+pub use self::advise::AdviseArgs;
 pub use self::conv::{ConvBenchArgs, ConvRunArgs};
 pub use self::limits::{FitArgs, RunLimitedArgs};
 pub use self::models::Models;
@@ -55,6 +57,8 @@ pub enum Task {
     Fit(FitArgs),
     /// Print the largest batch of each network in each of several budgets, from the layers' shapes.
     FitTable(FitTableArgs),
+    /// Say what to change first so that a training step takes less memory: every change is run beside the step as it is.
+    Advise(AdviseArgs),
     /// Print the memory of training steps: as published, as planned and, on request, as measured.
     Tables(TablesArgs),
     /// Run every combination of models, batches, image sizes, optimizers, precisions, allocators, threads and modes, each

@@ -26,6 +26,7 @@ mod text;
 
 mod batches;
 
+pub use self::batch::Batch;
 pub use self::batches::Batches;
 pub use self::dataset::Dataset;
 pub use self::image_batches::ImageBatches;

@@ -41,7 +41,7 @@ pub use self::cross_entropy::cross_entropy;
 pub use self::name::ModelName;
 #[cfg(test)]
 pub(crate) use self::network::GENERATOR;
-pub use self::network::{Chained, Network, Parameters, Statistics};
+pub use self::network::{Chained, Network, Parameters, Statistics, channels_last};
 pub use self::objective::Objective;
 pub use self::train_only::TrainOnly;
 pub use self::zoo::{dcgan, dqn};

@@ -156,7 +156,7 @@ fn prepare(settings: &Settings, asked: &Asked) -> Result<Prepared> {
 /// The data in `folder`, read and checked.
 fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
     let (model, device) = (settings.model, settings.device.into());
-    let batch = settings.batch as usize;
+    let batch = settings.inputs_at_once() as usize;
     if let Some(texts) = model.texts(settings.classes) {
         let shapes = shapes(&model.stages(settings.classes), model.input_of(settings.size))?;
         let places = shapes.last().map_or(0, |shape| shape.places());
@@ -181,7 +181,7 @@ fn open_data(folder: &Path, settings: &Settings) -> Result<Batches> {
             dealt.check(images.data().len())?;
             images.check(u64::MAX)?;
         }
-        None => images.check(settings.steps)?,
+        None => images.check(settings.steps.saturating_mul(settings.variation.accumulate))?,
     }
     Ok(Batches::Images(images))
 }

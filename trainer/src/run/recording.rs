@@ -10,13 +10,20 @@ use tch::nn::VarStore;
 use crate::console;
 use crate::data::{Dataset, Dealt};
 use crate::model::{Chained, TrainOnly};
-use crate::settings::{Settings, Variation};
+use crate::settings::{Layout, Settings, Variation};
 
 /// The facts of a run that differs from others.
 fn varied(variation: &Variation) -> Vec<(&'static str, Fact)> {
     let mut facts: Vec<(&'static str, Fact)> = Vec::new();
     if variation.only != TrainOnly::All {
         facts.push(("train_only", variation.only.to_string().into()));
+    }
+    if variation.accumulate > 1 {
+        facts.push(("accumulate", variation.accumulate.into()));
+    }
+    facts.extend(variation.activation.map(|activation| ("activation", activation.as_str().into())));
+    if variation.layout != Layout::ChannelsFirst {
+        facts.push(("layout", variation.layout.as_str().into()));
     }
     if let Some(Dealt { held_out, skipped, days, a_day }) = variation.dealt {
         facts.extend([("held_out", held_out.into()), ("skipped_images", skipped.into()), ("days", days.into())]);

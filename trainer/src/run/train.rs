@@ -11,6 +11,9 @@
 //! No layer is active in the optimizer phase: what it allocates for a parameter is of the layer that the parameter is of,
 //! because the attribution looks at what each operator reads.
 //!
+//! With `--accumulate` data, forward, loss and backward come once for each part of the batch, and the snapshots of the passes are of
+//! the last part: then there are the gradients of the others besides.
+//!
 //! Gradients are freed at the end of the optimizer phase: `zero_grad` of libtorch's C++ optimizers sets them to none
 //! unless told otherwise. So they live from the backward pass to the optimizer, and never during a forward pass. (tch's
 //! own `backward_step` frees them between forward and backward: the gradients of one step would live through the next
@@ -19,6 +22,7 @@ use std::path::PathBuf;
 
 use alloc_tracker::{layer, phase};
 use anyhow::{Context, Result};
+use tch::Tensor;
 
 use super::autocast::autocast;
 use super::backward::backward;
@@ -27,12 +31,12 @@ use super::lessons::Lessons;
 use super::parts::Parts;
 use super::recording::Recording;
 use super::step::{Figures, Step};
-use crate::data::Batches;
+use crate::data::{Batch, Batches};
 use crate::model::plan::LOSS_LAYER;
-use crate::model::{Network, cross_entropy, stored};
+use crate::model::{Network, channels_last, cross_entropy, stored};
 use crate::optimizer::{Optimizer, Updater};
 use crate::precision::Precision;
-use crate::settings::{Settings, Variation};
+use crate::settings::{Layout, Settings, Variation};
 
 /// A network, what updates its parameters, and what it learns from.
 pub(super) struct Training {
@@ -41,6 +45,9 @@ pub(super) struct Training {
     updater: Updater,
     precision: Precision,
     parts: Parts,
+    /// In how many equal parts a step runs its batch; a batch of `batches` is one of them.
+    accumulate: u64,
+    layout: Layout,
     lessons: Option<Lessons>,
     /// Where the weights go when so many steps are done.
     save: Option<(u64, PathBuf)>,
@@ -54,13 +61,15 @@ impl Training {
         batches: Batches,
         settings: &Settings,
     ) -> Result<Training> {
-        let Variation { only, save_weights, .. } = &settings.variation;
+        let Variation { only, accumulate, layout, save_weights, .. } = &settings.variation;
         let updater = Updater::new(optimizer, network.store().trainable_variables());
         Ok(Training {
             network,
             updater: updater.during("making the optimizer")?,
             precision: settings.precision,
             parts: Parts::new(*only, settings.seed),
+            accumulate: *accumulate,
+            layout: *layout,
             lessons: Lessons::of(settings, &batches)?,
             save: save_weights.clone().map(|path| (settings.steps, path)),
             batches,
@@ -70,33 +79,21 @@ impl Training {
 
 impl Step for Training {
     fn step(&mut self, recording: &Recording) -> Result<Figures> {
-        let batch = {
-            let _phase = phase!("data");
-            self.batches.next_batch().during("making the batch")?
-        };
         self.parts.choose(&mut self.network)?;
-        let loss = {
-            let _autocast = autocast(self.precision).during("switching autocast on")?;
-            let logits = {
-                let _phase = phase!("forward");
-                self.network.forward(&batch.inputs, true).during("the forward pass")?
-            };
-            let _phase = phase!("loss");
-            let _layer = layer!(LOSS_LAYER);
-            cross_entropy(logits, &batch.labels).during("the loss")?
-        };
-        recording.snapshot("end of forward");
-        let value = {
-            let _phase = phase!("backward");
-            backward(loss).during("the backward pass")?
-        };
-        recording.snapshot("end of backward");
+        let mut mean = 0.0;
+        let mut latest = None;
+        for left in (0..self.accumulate).rev() {
+            drop(latest.take());
+            let (loss, batch) = self.pass(recording, left == 0)?;
+            mean += loss;
+            latest = Some(batch);
+        }
         {
             let _phase = phase!("optimizer");
             self.parts.update(&self.network, &mut self.updater)?;
         }
         recording.snapshot("end of step");
-        Ok(vec![("loss", value)])
+        Ok(vec![("loss", mean)])
     }
 
     fn between(&mut self, done: u64) -> Result<Option<f64>> {
@@ -107,6 +104,50 @@ impl Step for Training {
         match &self.lessons {
             Some(lessons) => lessons.between(done, &mut self.network, &mut self.batches),
             None => Ok(None),
+        }
+    }
+}
+
+impl Training {
+    /// The forward and the backward pass of a part of the batch, which is the last one or not. The gradients are added to those that are
+    /// there. Returns this part's share of the batch's mean loss, and its inputs, which live to the end of the step.
+    fn pass(&mut self, recording: &Recording, is_last: bool) -> Result<(f64, Batch)> {
+        let batch = {
+            let _phase = phase!("data");
+            let mut batch = self.batches.next_batch().during("making the batch")?;
+            if self.layout == Layout::ChannelsLast {
+                batch.inputs = channels_last(&batch.inputs).during("putting the channels of the images last")?;
+            }
+            batch
+        };
+        let loss = {
+            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let logits = {
+                let _phase = phase!("forward");
+                self.network.forward(&batch.inputs, true).during("the forward pass")?
+            };
+            let _phase = phase!("loss");
+            let _layer = layer!(LOSS_LAYER);
+            self.share(cross_entropy(logits, &batch.labels).during("the loss")?)?
+        };
+        if is_last {
+            recording.snapshot("end of forward");
+        }
+        let value = {
+            let _phase = phase!("backward");
+            backward(loss).during("the backward pass")?
+        };
+        if is_last {
+            recording.snapshot("end of backward");
+        }
+        Ok((value, batch))
+    }
+
+    /// The share of the batch's mean that a part's mean is.
+    fn share(&self, mean: Tensor) -> Result<Tensor> {
+        match self.accumulate {
+            1 => Ok(mean),
+            parts => mean.f_div_scalar(parts as i64).during("the loss"),
         }
     }
 }

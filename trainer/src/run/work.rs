@@ -14,7 +14,7 @@ use crate::console;
 use crate::data::Batches;
 use crate::model::stored::{self, Taken};
 use crate::model::{Network, Objective, dqn};
-use crate::settings::Settings;
+use crate::settings::{Layout, Settings};
 
 /// Makes the networks, their weights drawn from libtorch's generator, and what the mode adds to them.
 pub(super) fn work(
@@ -25,7 +25,10 @@ pub(super) fn work(
 ) -> Result<Box<dyn Step>> {
     let batches = || batches.context("the checks let a run through that needs data and has none");
     let labelled = |network: tch::Result<Network>| {
-        let network = network.during("making the network")?;
+        let mut network = network.during("making the network")?;
+        if settings.variation.layout == Layout::ChannelsLast {
+            network.put_channels_last().during("putting the channels of its weights last")?;
+        }
         recording.label_variables(network.store());
         Ok::<Network, anyhow::Error>(network)
     };
@@ -47,14 +50,14 @@ pub(super) fn work(
     };
     Ok(match (settings.model.objective(), settings.optimizer) {
         (Objective::Classes, Some(optimizer)) => {
-            let network = of_stages(settings.model.stages(settings.classes))?;
+            let network = of_stages(settings.stages())?;
             match plan {
                 None => Box::new(Training::new(weighted(network)?, optimizer, batches()?, settings)?),
                 Some(plan) => Box::new(Checkpointed::new(network, optimizer, batches()?, plan)?),
             }
         }
         (Objective::Classes, None) => {
-            let network = of_stages(settings.model.stages(settings.classes))?;
+            let network = of_stages(settings.stages())?;
             Box::new(Inference::new(network, batches()?, settings.precision))
         }
         (Objective::Adversarial, Some(optimizer)) => {

@@ -1,6 +1,7 @@
 //! The binary as people call it. One program has all of these tests: it links once.
 mod common;
 
+mod advise;
 mod allocators;
 mod bad_input;
 mod checkpoint;

@@ -14,7 +14,7 @@ mod apply;
 use std::ops::{Range, RangeInclusive};
 
 use alloc_tracker::layer;
-use tch::{Device, Result, Tensor, nn};
+use tch::{Device, Result, Tensor, nn, no_grad};
 
 use self::how::How;
 pub use self::how::Statistics;
@@ -82,6 +82,20 @@ impl Network {
     /// not, each makes a map of its own, as `relu` and `+` do.
     pub fn with_in_place(self, in_place: bool) -> Network {
         Network { in_place, ..self }
+    }
+
+    /// Has its weights lie in memory with the channels last. Convolutions leave their maps as their weights or inputs lie.
+    ///
+    /// # Errors
+    /// When libtorch fails.
+    pub fn put_channels_last(&mut self) -> Result<()> {
+        for mut variable in self.store.variables().into_values() {
+            if variable.dim() == IMAGE_DIMENSIONS {
+                let values = no_grad(|| channels_last(&variable))?;
+                variable.f_set_data(&values)?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets its variables be as they are: no gradient is computed for them, and operators on them keep nothing.
@@ -194,6 +208,18 @@ impl Network {
         let how = How { train, in_place: self.in_place, statistics };
         apply::apply(stage.op, weights, &Inputs::new(&self.maps, &stage.reads), how)
     }
+}
+
+/// Images, and the weights of convolutions, have so many: [N, C, H, W].
+const IMAGE_DIMENSIONS: usize = 4;
+
+/// The same values, [N, C, H, W], in memory as [N, H, W, C]. libtorch tells it by the strides (c10/core/MemoryFormat.h:
+/// `is_channels_last_strides_2d`).
+///
+/// # Errors
+/// When it has another number of dimensions.
+pub fn channels_last(images: &Tensor) -> Result<Tensor> {
+    images.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])
 }
 
 /// libtorch's generator is one for the process, and tests run side by side: whoever draws from it in a test holds this.

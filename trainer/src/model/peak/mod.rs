@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A stage is one node here. That is so of all but recurrent layers, which libtorch may run as many operators (`aten::gru`): of
-//! them the walk is an estimate. `tests/tests/planned_peak.rs` holds the others against runs, to the byte.
+//! them the walk is an estimate. `tests/tests/end_to_end/planned_peak.rs` holds the others against runs, to the byte.
 //!
 //! What is not modelled: the workspace inside of an operator (oneDNN's reordered copies and scratch memory, sums that batch
 //! norm makes, the loader's temporaries), libtorch's and the program's small blocks, and what the process held before `main`.
