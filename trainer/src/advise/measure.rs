@@ -1,4 +1,5 @@
 //! Runs the step as it is and each change, in rounds, each run in a process of its own.
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -56,7 +57,7 @@ pub(super) fn measure(job: &Job<'_>, changes: &[Change], repeat: u64, folder: &P
 struct Run {
     peak_bytes: u64,
     step_ns: u64,
-    by_layer: std::collections::BTreeMap<String, u64>,
+    by_layer: BTreeMap<String, u64>,
 }
 
 impl Run {

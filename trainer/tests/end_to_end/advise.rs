@@ -1,14 +1,7 @@
 //! Training steps that take less memory: a batch in parts, another layout, another activation; and which of them to change first.
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use crate::common::{refused, small_data, trainer};
+use crate::common::{ByLayer, by_layer, refused, small_data, tables, text, trainer};
 use alloc_timeline::{Category, Timeline};
 use serde_json::Value;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
 
 /// A recorded run of three steps on eight images: its losses, and its timeline.
 #[track_caller]
@@ -24,14 +17,9 @@ fn run(more: &[&str]) -> (Vec<f64>, Timeline) {
 }
 
 /// Requested bytes of a category by layer, at the last mark of this name.
-fn at(timeline: &Timeline, mark: &str, category: Category) -> BTreeMap<String, u64> {
-    let mark = timeline.marks.iter().rfind(|found| found.name == mark).expect("a mark");
-    let mut by_layer = BTreeMap::new();
-    for row in mark.snapshot.as_ref().expect("a table").rows.iter().filter(|row| row.category == category) {
-        *by_layer.entry(timeline.scopes[row.scope as usize].layer.clone()).or_insert(0) += row.requested_bytes;
-    }
-    by_layer.retain(|_, bytes| *bytes > 0);
-    by_layer
+fn at(timeline: &Timeline, mark: &str, category: Category) -> ByLayer {
+    let table = tables(timeline, mark).last().expect("a mark");
+    by_layer(timeline, table, category, None)
 }
 
 #[track_caller]

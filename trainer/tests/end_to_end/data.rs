@@ -3,17 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Ran, refused, small_data, trainer};
+use crate::common::{Ran, refused, small_data, text, trainer};
 use alloc_timeline::{Category, Timeline};
 use image::{GrayImage, Luma, Rgb, RgbImage};
 use tempfile::TempDir;
 
 /// The images of a batch.
 const BATCH: u64 = 4;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
 
 /// A folder with these files.
 fn folder(files: &[(&str, Vec<u8>)]) -> TempDir {

@@ -1,8 +1,6 @@
 //! Steps that change a part of a network only: what forward leaves for backward, the gradients and the optimizer's state, by
 //! layer, are what `trainer plan --train-only` says, to the byte.
-use std::collections::BTreeMap;
-
-use crate::common::trainer;
+use crate::common::{ByLayer, by_layer, tables, trainer};
 use alloc_timeline::{Category, Timeline};
 use serde_json::Value;
 
@@ -12,8 +10,6 @@ const TEXTS: &str = "../docs";
 
 /// A timeline keeps the tables of the latest four marks of a name.
 const STEPS: usize = 4;
-
-type ByLayer = BTreeMap<String, u64>;
 
 /// A network and the size of its input.
 struct Case {
@@ -87,16 +83,7 @@ impl Case {
 
 /// Requested bytes of a category at each mark of this name, by layer.
 fn found(timeline: &Timeline, mark: &str, category: Category) -> Vec<ByLayer> {
-    let marks = timeline.marks.iter().filter(|found| found.name == mark);
-    let by_layer = |mark: &alloc_timeline::Mark| {
-        let mut layers = ByLayer::new();
-        let rows = &mark.snapshot.as_ref().expect("a table").rows;
-        for row in rows.iter().filter(|row| row.category == category && row.requested_bytes > 0) {
-            *layers.entry(timeline.scopes[row.scope as usize].layer.clone()).or_default() += row.requested_bytes;
-        }
-        layers
-    };
-    let found: Vec<ByLayer> = marks.map(by_layer).collect();
+    let found: Vec<ByLayer> = tables(timeline, mark).map(|table| by_layer(timeline, table, category, None)).collect();
     assert_eq!(found.len(), STEPS, "{mark}");
     found
 }

@@ -4,13 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::common::{Ran, command, small_data, trainer};
+use crate::common::{Ran, command, small_data, text, trainer};
 use alloc_timeline::Ending;
 use serde_json::Value;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
 
 /// What kind of control group can be made here; without one, `None`, and the test's output says why.
 fn group() -> Option<String> {

@@ -1,8 +1,5 @@
 //! What each optimizer keeps, by layer: measured to the byte against what the plan says.
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use crate::common::{small_data, trainer};
+use crate::common::{ByLayer, by_layer, small_data, tables, text, trainer};
 use alloc_timeline::{Category, Timeline};
 use serde_json::Value;
 
@@ -17,24 +14,9 @@ const OPTIMIZERS: [(&[&str], u64); 7] = [
     (&["--optimizer", "adamw"], 2),
 ];
 
-type ByLayer = BTreeMap<String, u64>;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
-
 /// Requested bytes of the optimizer's state by layer, at each mark of this name.
 fn states(timeline: &Timeline, mark: &str) -> Vec<ByLayer> {
-    let marks = timeline.marks.iter().filter(|found| found.name == mark);
-    let state = |mark: &alloc_timeline::Mark| {
-        let mut by_layer = ByLayer::new();
-        let rows = &mark.snapshot.as_ref().expect("a table").rows;
-        for row in rows.iter().filter(|row| row.category == Category::OptimizerState && row.requested_bytes > 0) {
-            *by_layer.entry(timeline.scopes[row.scope as usize].layer.clone()).or_default() += row.requested_bytes;
-        }
-        by_layer
-    };
-    marks.map(state).collect()
+    tables(timeline, mark).map(|table| by_layer(timeline, table, Category::OptimizerState, None)).collect()
 }
 
 /// 0, 1 or 2 values of 4 bytes for each parameter, of the parameter's layer, from the first step on, and nothing besides:

@@ -5,11 +5,8 @@
 //! `aten::_to_copy` owns the copies. All other operators take what reaches them: ReLU and pools stay in bf16, a batch norm
 //! leaves bf16 and has its statistics in fp32. The trainer has the loss computed in fp32, as PyTorch's `cross_entropy` does
 //! under autocast.
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use crate::common::{refused, small_data, trainer};
-use alloc_timeline::{Category, Snapshot, Timeline};
+use crate::common::{ByLayer, by_layer, refused, small_data, tables, text, trainer};
+use alloc_timeline::{Category, Timeline};
 use serde_json::Value;
 
 /// Bytes of an element.
@@ -19,12 +16,6 @@ const I64: u64 = 8;
 /// Bytes a channel of a batch norm: mean and 1/deviation, in fp32.
 const BN: u64 = 8;
 const CLASSES: u64 = 10;
-
-type ByLayer = BTreeMap<String, u64>;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
 
 /// The timeline of two steps.
 fn run(mode: &str, model: &str, batch: u64, side: u64, precision: &str) -> Timeline {
@@ -47,24 +38,6 @@ fn run(mode: &str, model: &str, batch: u64, side: u64, precision: &str) -> Timel
     let timeline = alloc_timeline::load(&out).expect("whole");
     assert_eq!(timeline.run["precision"], precision);
     timeline
-}
-
-/// The tables at the marks of this name, one for each step.
-fn tables<'a>(timeline: &'a Timeline, mark: &'a str) -> impl Iterator<Item = &'a Snapshot> {
-    let marks = timeline.marks.iter().filter(move |found| found.name == mark);
-    marks.map(|mark| mark.snapshot.as_ref().expect("a table"))
-}
-
-/// Requested bytes of one category by layer; of one operator, if one is named.
-fn by_layer(timeline: &Timeline, table: &Snapshot, category: Category, op: Option<&str>) -> ByLayer {
-    let mut by_layer = ByLayer::new();
-    for row in table.rows.iter().filter(|row| row.category == category && row.requested_bytes > 0) {
-        let scope = &timeline.scopes[row.scope as usize];
-        if op.is_none_or(|op| scope.op == op) {
-            *by_layer.entry(scope.layer.clone()).or_default() += row.requested_bytes;
-        }
-    }
-    by_layer
 }
 
 /// A network's bytes by layer, as arithmetic on its shapes.

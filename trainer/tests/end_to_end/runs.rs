@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::common::{Ran, command, small_data, trainer};
+use crate::common::{Ran, command, small_data, text, trainer};
 use alloc_timeline::{Ending, Timeline};
 use serde_json::Value;
 
@@ -13,10 +13,6 @@ const FIXTURE: &str = "../fixtures/fashion-mnist";
 
 /// The repository's documentation: texts.
 const TEXTS: &str = "../docs";
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
 
 #[track_caller]
 fn fine(ran: &Ran) {

@@ -1,12 +1,8 @@
 //! Runs that change a part of a network, or learn day by day: accuracy, weights from run to run, refusals.
 use std::path::Path;
 
-use crate::common::{Ran, refused, small_data, trainer};
+use crate::common::{Ran, refused, small_data, text, trainer};
 use serde_json::Value;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
 
 /// A run of LeNet-5 on these data, without a timeline; its line of JSON.
 #[track_caller]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use alloc_timeline::{Category, Snapshot, Timeline};
 use trainer_idx::Idx;
 
 /// What a run of `trainer` left.
@@ -87,4 +88,30 @@ pub fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
 #[track_caller]
 pub fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column} is no number: {row:?}"))
+}
+
+/// Bytes by layer.
+pub type ByLayer = BTreeMap<String, u64>;
+
+/// The tables at the marks of this name, one for each step.
+pub fn tables<'a>(timeline: &'a Timeline, mark: &'a str) -> impl Iterator<Item = &'a Snapshot> {
+    let marks = timeline.marks.iter().filter(move |found| found.name == mark);
+    marks.map(|mark| mark.snapshot.as_ref().expect("a table"))
+}
+
+/// Requested bytes of one category by layer; of one operator, if one is named.
+pub fn by_layer(timeline: &Timeline, table: &Snapshot, category: Category, op: Option<&str>) -> ByLayer {
+    let mut by_layer = ByLayer::new();
+    for row in table.rows.iter().filter(|row| row.category == category && row.requested_bytes > 0) {
+        let scope = &timeline.scopes[row.scope as usize];
+        if op.is_none_or(|op| scope.op == op) {
+            *by_layer.entry(scope.layer.clone()).or_default() += row.requested_bytes;
+        }
+    }
+    by_layer
+}
+
+/// A path as it is typed.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
 }
