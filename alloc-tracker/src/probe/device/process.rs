@@ -55,7 +55,6 @@ fn sum<'a>(mut processes: impl Iterator<Item = &'a GpuProcess>) -> Result<u64, S
 }
 
 /// The numbers of a process in its PID namespaces, from the text of /proc/PID/status: the reader's namespace first.
-#[cfg(any(feature = "gpu", test))]
 pub fn namespace_pids(status: &str) -> Vec<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     line.map_or_else(Vec::new, |line| line.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
