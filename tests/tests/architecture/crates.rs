@@ -128,6 +128,7 @@ fn the_arrows() {
     assert_eq!(graph.own("alloc-tracker-cli"), ["alloc-preload", "alloc-timeline", "viewer"]);
     assert_eq!(graph.own("alloc-torch-core"), ["alloc-tracker"]);
     assert_eq!(graph.own("alloc-torch"), ["alloc-torch-core", "alloc-tracker"]);
+    assert_eq!(graph.own("alloc-tracing"), ["alloc-tracker"]);
     let leaves = ["trainer-checkpoint", "trainer-cifar", "trainer-idx", "trainer-image-folder", "trainer-statistics"];
     for leaf in leaves {
         assert_eq!(graph.own(leaf), [""; 0], "{leaf}");
@@ -158,6 +159,7 @@ fn unsafe_is_forbidden_where_it_is_not_needed() {
         "alloc-tracker/timeline/src/lib.rs",
         "alloc-tracker/replay/src/lib.rs",
         "alloc-tracker/torch/core/src/lib.rs",
+        "alloc-tracker/tracing/src/lib.rs",
         "trainer/cifar/src/lib.rs",
         "trainer/idx/src/lib.rs",
         "trainer/image-folder/src/lib.rs",
