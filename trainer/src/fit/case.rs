@@ -21,7 +21,7 @@ pub(super) struct Case {
 impl Case {
     /// In the size of its reference, with as many classes.
     pub(super) fn reference(model: ModelName, optimizer: Optimizer) -> Case {
-        let size = model.own_size().unwrap_or(model.input().size());
+        let size = model.reference_size();
         Case { model, size, classes: model.reference_classes(), optimizer }
     }
 

@@ -8,6 +8,7 @@
 //! ```
 //!
 //! With `--base` nothing is measured: the plan and that number are all, and the workspace inside of operators is missing.
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
@@ -20,6 +21,7 @@ use super::suite::Suite;
 use super::trial::{Pages, Trials};
 use crate::child::Job;
 use crate::cli::{FitTableArgs, InputArgs, Models, WorkArgs};
+use crate::data::{Corpus, TextLabels, Texts};
 use crate::device::DeviceName;
 use crate::figures::{mib, table};
 use crate::model::ModelName;
@@ -166,7 +168,7 @@ fn size_text(bytes: u64) -> String {
 /// The runs behind the tables.
 struct Runs<'a> {
     args: &'a FitTableArgs,
-    folder: &'a std::path::Path,
+    folder: &'a Path,
 }
 
 impl Runs<'_> {
@@ -249,9 +251,25 @@ impl Runs<'_> {
         Ok(edge)
     }
 
+    /// Of a network that tells from which file a text is, a folder with the texts of `data` in as many files as it tells apart:
+    /// its classes are those of its reference, and `data` may have more files.
+    fn texts_of(&self, case: &Case, data: &Path) -> Result<Option<PathBuf>> {
+        let Some(Texts { labels: TextLabels::File { classes }, .. }) = case.model.texts(case.classes) else {
+            return Ok(None);
+        };
+        let folder = self.folder.join(format!("texts-{classes}"));
+        let unwritable = || format!("{}: cannot be written", folder.display());
+        std::fs::create_dir_all(&folder).with_context(unwritable)?;
+        for (index, text) in Corpus::open(data)?.joined(classes as usize).into_iter().enumerate() {
+            std::fs::write(folder.join(format!("{index:04}.txt")), text).with_context(unwritable)?;
+        }
+        Ok(Some(folder))
+    }
+
     fn with_trials<T>(&self, case: &Case, run: impl FnOnce(&Trials<'_>) -> Result<T>) -> Result<T> {
         let asked = &self.args.work;
         let data = check::data_folder(case.model, asked.data.as_deref())?;
+        let data = self.texts_of(case, &data)?.unwrap_or(data);
         let threads = check::threads(asked.threads)?;
         let work =
             WorkArgs { steps: STEPS, input: InputArgs::of(case.model, case.size, case.classes), ..asked.clone() };

@@ -148,6 +148,11 @@ impl ModelName {
         }
     }
 
+    /// The size of what its reference reads: the side of images, the length of texts.
+    pub fn reference_size(self) -> u64 {
+        self.own_size().unwrap_or_else(|| self.input().size())
+    }
+
     /// What it reads in such a size, in words.
     pub fn input_text(self, size: u64) -> String {
         let input = self.input_of(size);

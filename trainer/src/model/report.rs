@@ -89,6 +89,14 @@ pub fn report(
     Ok(text)
 }
 
+/// What a run may have done that a plain step does not: the fact that its timeline has then, and words for it.
+const NOT_PLANNED: [(&str, &str); 4] = [
+    ("train_only", "changed a part of the network alone"),
+    ("accumulate", "took its batches in parts"),
+    ("activation", "had other activations"),
+    ("checkpoint", "computed some maps twice"),
+];
+
 /// The text of `trainer plan --measured`: the predicted peak beside that of the run of the same step that the timeline at
 /// `path` tells of.
 ///
@@ -118,11 +126,13 @@ pub fn beside(
         facts.push(("precision", Precision::Fp32.as_str().into()));
     }
     is_of(&timeline, &facts, path)?;
-    ensure!(
-        !timeline.run.contains_key("train_only"),
-        "--measured {}: that run changed a part of the network alone; give a timeline of one that changed all of it",
-        path.display()
-    );
+    for (fact, what) in NOT_PLANNED {
+        ensure!(
+            !timeline.run.contains_key(fact),
+            "--measured {}: that run {what}, which the plan of a plain step does not have; give the timeline of a run without it",
+            path.display()
+        );
+    }
     let replay = timeline.run.get("replay").and_then(Value::as_u64);
     let step = Step::of(model, batch, size, classes, optimizer, replay)?;
     let comparison = Comparison::new(&step, &timeline);

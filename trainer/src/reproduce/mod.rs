@@ -39,20 +39,20 @@ use crate::{console, exit_code, interrupt};
 /// The seed of all commands, which is what is usual for them.
 const SEED: u64 = 1;
 
-/// Measures the rows that `args` asks for, and writes all pages. The exit code is 2 when a measurement failed, 130 when the
-/// user ended it.
+/// Measures the rows that `args` asks for, and writes all pages. The exit code is 2 when a measurement failed or a page cannot be made
+/// of its results, 130 when the user ended it.
 pub fn reproduce(args: &ReproduceArgs) -> Result<ExitCode> {
     let folder = Folder::open(&args.out)?;
     if args.pages {
-        write(&folder, &args.out)?;
-        return Ok(ExitCode::SUCCESS);
+        let all_written = write(&folder, &args.out)?.unwritten.is_empty();
+        return Ok(if all_written { ExitCode::SUCCESS } else { ExitCode::from(exit_code::FAILED) });
     }
     let rows = asked(&args.rows)?;
     let depth = if args.full { Depth::Full } else { Depth::Quick };
     let conditions = Conditions { depth, commit: commit(), machine: Machine::of_this(), seed: SEED };
     interrupt::listen()?;
     let finished = measure(&folder, &rows, &conditions, args.again)?;
-    let shown = write(&folder, &args.out)?;
+    let Written { shown, unwritten } = write(&folder, &args.out)?;
     for row in &rows {
         console::print_result(&line(row, depth, shown.get(&(row.number, depth)), &args.out))?;
     }
@@ -60,7 +60,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<ExitCode> {
         console::print_error_line("interrupted: what was measured is kept; the same command does the rest");
         return Ok(ExitCode::from(exit_code::INTERRUPTED));
     }
-    let failed = rows.iter().any(|row| shown.get(&(row.number, depth)).is_some_and(|shown| shown.verdict.is_none()));
+    let without_verdict = |row: &&Row| shown.get(&(row.number, depth)).is_some_and(|shown| shown.verdict.is_none());
+    let failed = !unwritten.is_empty() || rows.iter().any(without_verdict);
     Ok(if failed { ExitCode::from(exit_code::FAILED) } else { ExitCode::SUCCESS })
 }
 
@@ -149,21 +150,36 @@ fn is_of(results: &Results, measurements: &[Measurement]) -> bool {
 /// The rows that have a page, by number and depth.
 type Known = BTreeMap<(u8, Depth), Shown>;
 
-/// Writes all pages of `path`. Returns the rows that have one.
-fn write(folder: &Folder, path: &Path) -> Result<Known> {
-    let results = folder::all(path)?;
-    let (shown, pages) = pages(&results)?;
-    folder.write_pages(&pages)?;
-    Ok(shown)
+/// What came of the results.
+struct Written {
+    /// The rows that have a page.
+    shown: Known,
+    /// Why others have none although there are results of them.
+    unwritten: Vec<String>,
 }
 
-/// All pages and pictures by name: a function of the results.
-fn pages(results: &BTreeMap<(u8, Depth), Results>) -> Result<(Known, BTreeMap<String, String>)> {
-    let mut shown = BTreeMap::new();
+/// Writes all pages of `path` that can be made, and says of the others why not.
+fn write(folder: &Folder, path: &Path) -> Result<Written> {
+    let results = folder::all(path)?;
+    let (written, pages) = pages(&results);
+    folder.write_pages(&pages)?;
+    for problem in &written.unwritten {
+        console::print_error_line(problem);
+    }
+    Ok(written)
+}
+
+/// All pages and pictures by name: a function of the results. A row of which none can be made keeps no other row from its page.
+fn pages(results: &BTreeMap<(u8, Depth), Results>) -> (Written, BTreeMap<String, String>) {
+    let (mut shown, mut unwritten) = (BTreeMap::new(), Vec::new());
     for row in &rows::ROWS {
         for depth in Depth::ALL {
-            if let Some(results) = results.get(&(row.number, depth)) {
-                shown.insert((row.number, depth), page::show(row, results)?);
+            let Some(results) = results.get(&(row.number, depth)) else { continue };
+            match page::show(row, results) {
+                Ok(page) => drop(shown.insert((row.number, depth), page)),
+                Err(error) => {
+                    unwritten.push(format!("row {}: no page can be made of its results: {error:#}", row.number))
+                }
             }
         }
     }
@@ -176,7 +192,7 @@ fn pages(results: &BTreeMap<(u8, Depth), Results>) -> Result<(Known, BTreeMap<St
     for shown in shown.values() {
         pages.extend(shown.files.iter().cloned());
     }
-    Ok((shown, pages))
+    (Written { shown, unwritten }, pages)
 }
 
 /// What the terminal says of a row.
@@ -215,7 +231,8 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reproduction");
         let results = folder::all(&folder).expect("the committed results can be read");
         assert!(!results.is_empty(), "there are no committed results");
-        let (_, pages) = pages(&results).expect("pages");
+        let (written, pages) = pages(&results);
+        assert_eq!(written.unwritten, [] as [String; 0]);
         let names: std::collections::BTreeSet<String> = pages.keys().cloned().collect();
         assert_eq!(folder::made(&folder).expect("read"), names, "`trainer reproduce --pages` makes the pages anew");
         for (name, page) in &pages {
@@ -225,6 +242,18 @@ mod tests {
                 "{name} is not what its results say; `trainer reproduce --pages` makes it anew"
             );
         }
+    }
+
+    #[test]
+    fn a_row_without_a_page_keeps_no_other_row_from_its_own() {
+        let empty = results::example(4, vec![("conv", Outcome::Done(serde_json::json!({})))]);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reproduction");
+        let mut results = folder::all(&folder).expect("the committed results can be read");
+        results.insert((4, Depth::Quick), empty);
+        let (written, pages) = pages(&results);
+        let [problem] = &written.unwritten[..] else { panic!("one row has no page: {:?}", written.unwritten) };
+        assert!(problem.starts_with("row 4: no page can be made of its results: "), "{problem}");
+        assert!(pages.contains_key("row-01-quick.md") && !pages.contains_key("row-04-quick.md"), "{:?}", pages.keys());
     }
 
     #[test]

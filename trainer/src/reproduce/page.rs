@@ -38,7 +38,7 @@ pub(super) fn show(row: &Row, results: &Results) -> Result<Shown> {
         Ok(finding) => finding,
         // What is missing follows from what failed, which the page tells.
         Err(_) if !failed.is_empty() => return Ok(without_numbers(row, results)),
-        Err(problem) => return Err(problem.context(format!("row {}", row.number))),
+        Err(problem) => return Err(problem),
     };
     let verdict = Verdict::of(&finding.claims);
     let name = |figure: &str| format!("{}-{figure}.svg", stem(row, depth));

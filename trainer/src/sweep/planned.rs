@@ -123,12 +123,14 @@ fn of_grid(grid: &Axes, common: &Common, usual_threads: u64) -> Result<Vec<Plann
     Ok(all)
 }
 
-/// The size in pixels or tokens. A network that takes nothing small at all is told to be a misfit.
+/// The size in pixels or tokens. A network that has a size of its own has no smaller one; one that takes nothing small at all is told
+/// to be a misfit.
 fn number(size: Size, model: ModelName, batch: u64, mode: Mode, classes: u64) -> u64 {
-    let reference = model.input().size();
+    let reference = model.reference_size();
     match size {
         Size::Number(number) => number,
         Size::Reference => reference,
+        Size::Small if model.own_size().is_some() => reference,
         Size::Small => {
             let small = reference.min(if model.reads_text() { SMALL_TEXT } else { SMALL_IMAGE });
             let training = mode == Mode::Train;
@@ -151,7 +153,8 @@ impl Planned {
         let &Planned { ref point, model, mode, optimizer, precision, classes, .. } = self;
         let (training, size) = (mode == Mode::Train, self.input().size(model));
         let optimizer = training.then_some(optimizer);
-        let checked = check::sizes(model, point.batch, size, classes, training)
+        let checked = check::input(model, &self.input())
+            .and_then(|()| check::sizes(model, point.batch, size, classes, training))
             .and_then(|()| check::least_bytes(model, point.batch, size, classes, optimizer, precision));
         match checked {
             Ok(bytes) => Forecast::Needs(bytes),
@@ -192,6 +195,19 @@ mod tests {
         assert_eq!(all.len(), ModelName::value_variants().len());
         for planned in &all {
             assert!(matches!(planned.forecast(), Forecast::Needs(_)), "{:?}", planned.forecast());
+        }
+    }
+
+    /// The game of DQN is played on images of 84 x 84, and DCGAN makes images of 64 x 64.
+    #[test]
+    fn networks_with_a_size_of_their_own_have_no_other() {
+        for (model, own) in [("dqn", 84), ("dcgan", 64)] {
+            assert_eq!(asked(&["--models", model, "--image-size", "small"])[0].point.image_size, Some(own));
+            let other = &asked(&["--models", model, "--image-size", "32"])[0];
+            assert!(
+                matches!(other.forecast(), Forecast::Misfit(reason) if reason.contains("--image-size 32")),
+                "{model}"
+            );
         }
     }
 

@@ -141,6 +141,19 @@ fn the_edge_is_where_runs_find_it() {
     assert!(off.abs() < 5.0, "{edge}");
 }
 
+/// Char-CNN tells four files apart, as many as its reference has classes; the folder has six.
+#[test]
+fn more_texts_than_classes_are_measured_all_the_same() {
+    let data = small_data(8);
+    for name in ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt"] {
+        std::fs::write(data.path().join(name), "memory ".repeat(700)).expect("written");
+    }
+    let folder = data.path().to_str().expect("UTF-8");
+    let args = ["fit-table", "--models", "char_cnn", "--budgets", "1G", "--threads", "1", "--data", folder, "--json"];
+    let row = &json(&trainer(&args))["rows"][0];
+    assert_eq!(row["not_measured"], Value::Null, "{row}");
+}
+
 #[test]
 fn a_budget_of_nothing_is_refused() {
     let ran = trainer(&["fit-table", "--budgets", "1G,0", "--base", "80M"]);

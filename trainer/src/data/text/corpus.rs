@@ -42,6 +42,18 @@ impl Corpus {
         });
         Ok(Corpus { folder: folder.to_owned(), texts: texts.collect::<Result<_, _>>()? })
     }
+
+    /// The same text as at most `files` texts: each further one is put behind one of the first, in turn.
+    pub fn joined(self, files: usize) -> Vec<String> {
+        let mut texts = self.texts;
+        let further = texts.split_off(files.clamp(1, texts.len()));
+        let first = texts.len();
+        for (index, text) in further.into_iter().enumerate() {
+            texts[index % first].push('\n');
+            texts[index % first].push_str(&text);
+        }
+        texts
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +69,13 @@ mod tests {
         std::fs::create_dir(folder.path().join("d.md")).expect("made");
         let corpus = Corpus::open(folder.path()).expect("two texts");
         assert_eq!(corpus.texts, ["one", "two"], "neither the JSON nor the folder");
+    }
+
+    #[test]
+    fn further_texts_go_behind_the_first_in_turn() {
+        let corpus = || Corpus { folder: "texts".into(), texts: ["a", "b", "c", "d", "e"].map(str::to_owned).into() };
+        assert_eq!(corpus().joined(2), ["a\nc\ne", "b\nd"]);
+        assert_eq!(corpus().joined(9), ["a", "b", "c", "d", "e"]);
     }
 
     /// "caf" and the Latin-1 byte for e with an accent.

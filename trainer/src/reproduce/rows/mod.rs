@@ -9,11 +9,10 @@
 //! parts           6, 7           days            16
 //! transfer        8              formulas        17
 //! optimizers      9              checkpoints     18
-//! precisions      21             account         19
+//! precisions      21             account, loading 19
 //! ```
 mod shared;
 
-mod account;
 mod batches;
 mod categories;
 mod checkpoints;
@@ -22,6 +21,7 @@ mod energy;
 mod formulas;
 mod gpu;
 mod heap;
+mod loading;
 mod operations;
 mod optimizers;
 mod parts;
@@ -30,6 +30,7 @@ mod processors;
 mod sampling;
 mod suite;
 
+mod account;
 mod days;
 mod transfer;
 
