@@ -15,6 +15,7 @@ mod instructions;
 mod long_run;
 mod peers;
 mod probes;
+mod python;
 mod tracker_memory;
 mod train_step;
 
@@ -62,6 +63,8 @@ enum Part {
     Train,
     /// The probes' share of a core while a session records
     Probes,
+    /// Steps of programs in Python, recorded and plain. Needs a Python with torch, which ALLOC_TRACKER_TEST_PYTHON may name
+    Python,
     /// The tracker's memory for blocks and threads
     Footprint,
     /// The tracker's memory at step 60 of DenseNet-121, and at step 600 (not with --quick)
@@ -84,6 +87,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             Part::Instructions => instructions::measure(&bench)?,
             Part::Train => train_step::measure(&bench)?,
             Part::Probes => probes::measure(&bench)?,
+            Part::Python => python::measure(&bench)?,
             Part::Footprint => footprint::measure(&bench)?,
             Part::LongRun => long_run::measure(&bench)?,
         });

@@ -48,6 +48,11 @@ pub fn ratio(key: &'static str, title: String, limit: f64, runs: [&[Elapsed]; 2]
     ratio_of_steps(key, title, limit, runs, 1)
 }
 
+/// The same in CPU time.
+pub fn cpu_ratio(key: &'static str, title: String, limit: f64, runs: [&[Elapsed]; 2]) -> Measurement {
+    cpu_ratio_of_steps(key, title, limit, runs, 1)
+}
+
 /// The same of steps, of which each process made so many.
 pub fn ratio_of_steps(
     key: &'static str,
@@ -61,7 +66,7 @@ pub fn ratio_of_steps(
     Measurement { key, title, limit: Some(limit), reading: Reading::Ratio { judged, cpu: Some(cpu) } }
 }
 
-/// The same in CPU time.
+/// The same of steps, in CPU time.
 pub fn cpu_ratio_of_steps(
     key: &'static str,
     title: String,

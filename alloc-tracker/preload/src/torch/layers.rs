@@ -1,5 +1,8 @@
 //! Layers by number, as Python enters one for each module that runs: a number costs less to hand over than a text, and less to
 //! return than a scope of C's.
+use std::ptr;
+
+use alloc_tracker::Category;
 use alloc_tracker::hooks::{self, Entered, Name};
 
 /// The number of a layer.
@@ -17,4 +20,12 @@ pub fn enter(layer: u32) -> u64 {
 pub fn leave(scope: u64) {
     let [_, call] = Entered::nothing().numbers();
     hooks::leave(Entered::of_numbers([scope, call]));
+}
+
+/// Labels the storages at these addresses as gradients, each with the number of its layer. Address 0 is none.
+pub fn label_gradients(gradients: impl Iterator<Item = (u64, u32)>) {
+    for (address, layer) in gradients.filter(|&(address, _)| address != 0) {
+        // What the tracker does not know, such as memory that another allocator gave, has no label.
+        let _ = hooks::label(ptr::with_exposed_provenance_mut(address as usize), Category::Gradient, Some(Name(layer)));
+    }
 }

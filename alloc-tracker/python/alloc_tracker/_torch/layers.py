@@ -2,12 +2,13 @@
 
 import threading
 import weakref
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
 from .labels import Labels, label
 from .phases import Phases
+from .safely import Watch
 from .tensors import address, tensors
 
 
@@ -35,37 +36,52 @@ class Layers:
         self._networks = 0
         self._is_compiling = getattr(torch.compiler, "is_compiling", lambda: False)
 
-    def before(self, module: Any, args: Any) -> None:
-        """A module's forward pass begins."""
-        if self._is_compiling():
-            return
-        running = self._thread.running
-        if not running:
-            self._begin_network(module, args)
-        path = self._paths.get(id(module))
-        if path is None:
-            # A module that was made after the first pass, or that is no attribute of another.
-            outer, _ = self._paths[id(running[-1][0])]
-            path = self._call(module, f"{outer}.{type(module).__name__}")
-        running.append((module, self._enter(path[1])))
+    def hooks(self, watch: Watch) -> Tuple[Callable, Callable]:
+        """What is called before and after each module's forward pass. Neither ever raises.
 
-    def after(self, module: Any, args: Any, result: Any) -> None:
-        """It ends, perhaps by an exception: then ``result`` is None."""
-        if self._is_compiling():
-            return
-        running = self._thread.running
-        # As a rule it is the last.
-        if not running or (running[-1][0] is not module and not any(one is module for one, _ in running)):
-            return
-        if not self._storages_are_told:
-            self._outputs(result)
-        while running:
-            inner, scope = running.pop()
-            self._leave(scope)
-            if inner is module:
-                break
-        if not running:
-            self._end_network()
+        A small module takes few microseconds, so each has one Python function, in which what all calls need is a local variable.
+        """
+        paths, thread, enter, leave, is_compiling = self._paths, self._thread, self._enter, self._leave, self._is_compiling
+        outputs = None if self._storages_are_told else self._outputs
+
+        def before(module: Any, args: Any) -> None:
+            if not watch.is_on or is_compiling():
+                return
+            try:
+                running = thread.running
+                if not running:
+                    self._begin_network(module, args)
+                path = paths.get(id(module))
+                if path is None:
+                    # A module that was made after the first pass, or that is no attribute of another.
+                    outer, _ = paths[id(running[-1][0])]
+                    path = self._call(module, f"{outer}.{type(module).__name__}")
+                running.append((module, enter(path[1])))
+            except Exception as error:
+                watch.end(error)
+
+        def after(module: Any, args: Any, result: Any) -> None:
+            # It may have ended by an exception: then `result` is None.
+            if not watch.is_on or is_compiling():
+                return
+            try:
+                running = thread.running
+                # As a rule it is the last.
+                if not running or (running[-1][0] is not module and not any(one is module for one, _ in running)):
+                    return
+                if outputs is not None:
+                    outputs(result)
+                while running:
+                    inner, scope = running.pop()
+                    leave(scope)
+                    if inner is module:
+                        break
+                if not running:
+                    self._end_network()
+            except Exception as error:
+                watch.end(error)
+
+        return before, after
 
     def _outputs(self, result: Any) -> None:
         for tensor in tensors(self._torch, result):

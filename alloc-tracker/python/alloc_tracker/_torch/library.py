@@ -6,6 +6,10 @@ from types import SimpleNamespace
 from .._library import _function
 
 
+_VERSION = 2
+"""What this package needs. A library of a later version has more functions behind these."""
+
+
 class _TorchFunctions(ctypes.Structure):
     _fields_ = [
         ("version", ctypes.c_uint32),
@@ -16,15 +20,22 @@ class _TorchFunctions(ctypes.Structure):
         ("layer", _function(ctypes.c_uint32, ctypes.c_char_p)),
         ("enter_layer", _function(ctypes.c_uint64, ctypes.c_uint32)),
         ("leave_layer", _function(None, ctypes.c_uint64)),
+        ("label_gradients", _function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
     ]
 
 
 def find() -> SimpleNamespace:
     """Each function by its name.
 
-    Raises AttributeError where the library that was preloaded is older than this package.
+    Raises RuntimeError where the library that was preloaded is older than this package.
     """
-    ask = ctypes.PyDLL(None).alloc_tracker_torch_api
+    older = "the recorder is older than the Python package alloc_tracker; install both of one version"
+    try:
+        ask = ctypes.PyDLL(None).alloc_tracker_torch_api
+    except AttributeError:
+        raise RuntimeError(older) from None
     ask.restype = ctypes.POINTER(_TorchFunctions)
     table = ask().contents
+    if table.version < _VERSION:
+        raise RuntimeError(older)
     return SimpleNamespace(**{name: getattr(table, name) for name, _ in _TorchFunctions._fields_})

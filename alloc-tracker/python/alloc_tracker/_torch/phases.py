@@ -1,5 +1,6 @@
 """The phases and steps of a training loop."""
 
+import functools
 import threading
 from typing import Any, Callable
 
@@ -20,8 +21,10 @@ class _Thread(threading.local):
 class Phases:
     """Enters phases, and knows whether a step is open."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, after_backward: Callable) -> None:
+        """``after_backward`` is called at the end of each outermost backward pass, within its phase."""
         self._watch = watch
+        self._after_backward = watch.safely(after_backward)
         self.thread = _Thread()
         self._in_step = False
 
@@ -56,6 +59,7 @@ class Phases:
     def in_backward(self, run: Callable) -> Callable:
         """``torch.autograd.backward`` or ``grad``, as the phase ``backward``."""
 
+        @functools.wraps(run)
         def wrapped(*args: Any, **named: Any) -> Any:
             scope = self.enter(b"backward")
             self.thread.backward += 1
@@ -63,16 +67,17 @@ class Phases:
                 return run(*args, **named)
             finally:
                 self.thread.backward -= 1
+                if not self.thread.backward:
+                    self._after_backward()
                 functions.leave(scope)
 
-        wrapped.__wrapped__ = run
-        wrapped.__name__, wrapped.__doc__ = run.__name__, run.__doc__
         return wrapped
 
     def in_data(self, run: Callable, met: Callable) -> Callable:
         """The iterator of a ``DataLoader``, as the phase ``data``. ``met`` is told of each batch."""
         met = self._watch.safely(met)
 
+        @functools.wraps(run)
         def wrapped(loader: Any) -> Any:
             self.begin_step()
             scope = self.enter(b"data")
@@ -83,5 +88,4 @@ class Phases:
             finally:
                 functions.leave(scope)
 
-        wrapped.__wrapped__ = run
         return wrapped

@@ -21,8 +21,12 @@ class Watch:
             try:
                 hook(*arguments)
             except Exception as error:
-                self.is_on = False
-                told = f"alloc_tracker: PyTorch's modules are not told from here on: {type(error).__name__}: {error}"
-                print(told, file=sys.stderr)
+                self.end(error)
 
         return wrapped
+
+    def end(self, error: Exception) -> None:
+        """Something went wrong: nothing is watched any more."""
+        self.is_on = False
+        told = f"alloc_tracker: PyTorch's modules are not told from here on: {type(error).__name__}: {error}"
+        print(told, file=sys.stderr)

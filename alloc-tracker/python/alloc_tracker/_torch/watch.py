@@ -24,7 +24,8 @@ def install(torch: Any) -> None:
     torch_functions = library.find()
     told = tell(torch, torch_functions)
     watch = Watch()
-    labels, phases = Labels(watch), Phases(watch)
+    labels = Labels(torch_functions)
+    phases = Phases(watch, labels.gradients)
     layers = Layers(torch, torch_functions, labels, phases, bool(told & STORAGES))
     scopes = []
 
@@ -46,8 +47,9 @@ def install(torch: Any) -> None:
         phases.end_step()
 
     modules = torch.nn.modules.module
-    modules.register_module_forward_pre_hook(watch.safely(layers.before))
-    modules.register_module_forward_hook(watch.safely(layers.after), always_call=True)
+    before, after = layers.hooks(watch)
+    modules.register_module_forward_pre_hook(before)
+    modules.register_module_forward_hook(after, always_call=True)
     modules.register_module_parameter_registration_hook(registered(Category.PARAMETER))
     modules.register_module_buffer_registration_hook(registered(Category.BUFFER))
     optimizers.register_optimizer_step_pre_hook(watch.safely(before_step))
@@ -59,6 +61,14 @@ def install(torch: Any) -> None:
     # torch.compile warns of any hook of all modules. These let it alone.
     warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     functions.fact(b"torch", torch.__version__.encode())
+
+
+def _install(torch: Any) -> None:
+    """Has torch watched, if that is possible. The program goes on in any case."""
+    try:
+        install(torch)
+    except Exception as error:
+        print(f"alloc_tracker: PyTorch's modules are not told: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 class _Finder:
@@ -81,7 +91,7 @@ class _Finder:
                 functions.leave(scope)
             # So it is, and Python would say so next. Until then, whoever imports torch on another thread waits for this one.
             spec._initializing = False
-            install(module)
+            _install(module)
 
         spec.loader.exec_module = exec_module
         return spec
@@ -92,6 +102,6 @@ def watch() -> None:
     if functions is None or any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     if "torch" in sys.modules:
-        install(sys.modules["torch"])
+        _install(sys.modules["torch"])
     else:
         sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,98 @@
+//! What recording costs programs in Python that train with PyTorch: a step with and without the recorder, and the import.
+//!
+//! It needs a Python with torch: the one that `ALLOC_TRACKER_TEST_PYTHON` names, or `python3`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::context::Bench;
+use super::measurement::{Measurement, Reading};
+use super::rounds::rounds_until;
+use super::workload::{Elapsed, cpu_ratio, ratio, run_timed, without_allocator_settings};
+use crate::programs;
+use crate::progress::Progress;
+
+/// The program that is measured. It prints the median of its steps.
+const SCRIPT: &str = "xtask/src/bench/python_step.py";
+const PACKAGE: &str = "alloc-tracker/python";
+
+/// What it does: the key of the row, the script's argument, words, and the most that it may take, recorded, in times of itself.
+const WORK: [(&str, &str, &str, f64); 4] = [
+    ("python_resnet18", "resnet18", "ResNet-18, batch 8", 1.02),
+    ("python_transformer", "transformer", "a Transformer of 6 layers", 1.05),
+    ("python_mlp", "mlp", "40 tiny layers", 1.5),
+    ("python_import", "import", "import torch", 1.05),
+];
+
+/// How a program is recorded: the end of the row's key, words, flags.
+const WAYS: [(&str, &str, &[&str]); 2] =
+    [("", "recorded", &[]), ("_no_stacks", "recorded without stacks", &["--stacks", "off"])];
+
+/// The ratios, for each way of recording.
+pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
+    let Some(python) = python() else {
+        let reason = "no Python with torch: ALLOC_TRACKER_TEST_PYTHON may name one".to_owned();
+        let skipped = |(key, _, title, limit): (&'static str, _, &str, f64)| Measurement {
+            key,
+            title: title.to_owned(),
+            limit: Some(limit),
+            reading: Reading::Skipped(reason.clone()),
+        };
+        return Ok(WORK.into_iter().map(skipped).collect());
+    };
+    // With the library: the binary takes the one that lies beside it.
+    let programs = programs::build(bench.workspace, &programs::EVERYTHING)?;
+    let recorder = programs.command(bench.workspace, "alloc-tracker")?.get_program().to_owned();
+    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let timeline = scratch.path().join("python.timeline.json");
+    let script = bench.workspace.root().join(SCRIPT);
+    let plain = |work: &str| {
+        let mut command = without_allocator_settings(Command::new(&python));
+        command.env("OMP_NUM_THREADS", "1").env("PYTHONDONTWRITEBYTECODE", "1").arg(&script).arg(work);
+        command
+    };
+    let recorded = |work: &str, flags: &[&str]| {
+        let mut command = without_allocator_settings(Command::new(&recorder));
+        command.env("OMP_NUM_THREADS", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("PYTHONPATH", bench.workspace.root().join(PACKAGE));
+        command.arg("record").args(flags).arg("-o").arg(&timeline).arg("--").arg(&python).arg(&script).arg(work);
+        command
+    };
+    let progress = Progress::parts("bench: Python", WORK.len() as u64);
+    let mut rows = Vec::new();
+    for (key, work, title, limit) in WORK {
+        let measure = |which: usize| match which.checked_sub(1) {
+            None => run_timed(&mut plain(work), &progress),
+            Some(way) => run_timed(&mut recorded(work, WAYS[way].2), &progress),
+        };
+        let of = |runs: &[Vec<Elapsed>]| -> Vec<Measurement> {
+            let ways = WAYS.iter().zip(&runs[1..]);
+            let both = ways.flat_map(|(&(end, words, _), recorded)| {
+                let (of_both, title) = ([&recorded[..], &runs[0]], format!("Python, {title}: {words} / plain"));
+                let cpu = cpu_ratio(named(key, end, "_cpu"), format!("{title}, in CPU time"), limit, of_both);
+                [ratio(named(key, end, ""), title, limit, of_both), cpu]
+            });
+            both.collect()
+        };
+        let enough = |runs: &[Vec<Elapsed>]| of(runs).iter().all(Measurement::is_judged);
+        let runs = rounds_until(bench.rounds(7, 3), bench.patience(), 1 + WAYS.len(), measure, enough)?;
+        rows.extend(of(&runs));
+        progress.add(1);
+    }
+    progress.done("");
+    Ok(rows)
+}
+
+/// The key of a row, made of these parts. Keys are part of the program's text; there are few of them.
+fn named(key: &str, way: &str, clock: &str) -> &'static str {
+    format!("{key}{way}{clock}").leak()
+}
+
+/// A Python that has torch.
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|| "python3".into());
+    let imports = Command::new(&named).args(["-c", "import torch"]).output().ok()?;
+    imports.status.success().then(|| named.into())
+}
