@@ -25,12 +25,12 @@ pub struct TorchApi {
     enter_layer: extern "C" fn(layer: u32) -> u64,
     /// Leaves it; takes what `enter_layer` has returned on this thread.
     leave_layer: extern "C" fn(scope: u64),
-    /// Labels the storages at `count` addresses as gradients, each with the layer of that place in `layers`; address 0 is none.
-    label_gradients: unsafe extern "C" fn(addresses: *const u64, layers: *const u32, count: usize),
+    /// Labels the storage at an address as a gradient, with the number of its layer.
+    label_gradient: extern "C" fn(address: u64, layer: u32),
 }
 
 static API: TorchApi =
-    TorchApi { version: 2, begin_trial, look, end_round, end_trial, layer, enter_layer, leave_layer, label_gradients };
+    TorchApi { version: 2, begin_trial, look, end_round, end_trial, layer, enter_layer, leave_layer, label_gradient };
 
 /// The functions of this library.
 #[unsafe(no_mangle)]
@@ -69,14 +69,6 @@ extern "C" fn leave_layer(scope: u64) {
     layers::leave(scope);
 }
 
-/// # Safety
-/// Both lists have `count` elements, or `count` is 0.
-unsafe extern "C" fn label_gradients(addresses: *const u64, layers: *const u32, count: usize) {
-    if count == 0 {
-        return;
-    }
-    // SAFETY: as the caller promises.
-    let (addresses, layers) =
-        unsafe { (std::slice::from_raw_parts(addresses, count), std::slice::from_raw_parts(layers, count)) };
-    layers::label_gradients(addresses.iter().copied().zip(layers.iter().copied()));
+extern "C" fn label_gradient(address: u64, layer: u32) {
+    layers::label_gradient(address, layer);
 }

@@ -22,10 +22,8 @@ pub fn leave(scope: u64) {
     hooks::leave(Entered::of_numbers([scope, call]));
 }
 
-/// Labels the storages at these addresses as gradients, each with the number of its layer. Address 0 is none.
-pub fn label_gradients(gradients: impl Iterator<Item = (u64, u32)>) {
-    for (address, layer) in gradients.filter(|&(address, _)| address != 0) {
-        // What the tracker does not know, such as memory that another allocator gave, has no label.
-        let _ = hooks::label(ptr::with_exposed_provenance_mut(address as usize), Category::Gradient, Some(Name(layer)));
-    }
+/// Labels the storage at an address as a gradient, with the number of its layer.
+pub fn label_gradient(address: u64, layer: u32) {
+    // What the tracker does not know, such as memory that another allocator gave, has no label.
+    let _ = hooks::label(ptr::with_exposed_provenance_mut(address as usize), Category::Gradient, Some(Name(layer)));
 }

@@ -1,11 +1,11 @@
 """Parameters, buffers, gradients and optimizer state, each with the layer of its module."""
 
-import ctypes
 import weakref
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
+from .safely import Watch
 from .tensors import address
 
 
@@ -19,53 +19,46 @@ def label(tensor: Any, category: Category, layer: Optional[bytes] = None) -> Non
 class Labels:
     """Which layer each parameter is of."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, watch: Watch, library: Any) -> None:
         self._library = library
         # By identity: tensors are compared by their elements.
-        self._layers: Dict[int, bytes] = {}
-        self._trained: Dict[int, Tuple[Any, int]] = {}
-        """The parameters that get gradients, each with the number of its layer."""
-        self._ordered: Optional[Tuple[List[Any], Any]] = None
-        """The same as two lists; None when they have to be made anew."""
+        self._layers: Dict[int, Tuple[bytes, int]] = {}
+        """The layer of each parameter, and its number."""
+        self._gradient_hook = self._hook(watch)
         self._states: Any = weakref.WeakKeyDictionary()
 
     def layer_of(self, parameter: Any) -> Optional[bytes]:
         """The layer of a parameter, if it has been met in a module."""
-        return self._layers.get(id(parameter))
+        layer = self._layers.get(id(parameter))
+        return layer and layer[0]
 
     def parameter(self, parameter: Any, layer: str) -> None:
         """A parameter of a layer."""
         name = text(layer)
         label(parameter, Category.PARAMETER, name)
-        identity = id(parameter)
-        if identity in self._layers:
+        if id(parameter) in self._layers:
             return
-        self._layers[identity] = name
-        if parameter.is_leaf:
-            self._trained[identity] = weakref.ref(parameter), self._library.layer(name)
-            self._ordered = None
-        weakref.finalize(parameter, self._forget, identity).atexit = False
+        self._layers[id(parameter)] = name, self._library.layer(name)
+        weakref.finalize(parameter, self._layers.pop, id(parameter), None).atexit = False
+        if parameter.requires_grad and parameter.is_leaf:
+            parameter.register_post_accumulate_grad_hook(self._gradient_hook)
 
-    def _forget(self, identity: int) -> None:
-        self._layers.pop(identity, None)
-        self._trained.pop(identity, None)
-        self._ordered = None
+    def _hook(self, watch: Watch) -> Callable:
+        """What is called when a parameter has a gradient. One function, as for `Layers.hooks`. It never raises."""
+        layers, label_gradient = self._layers, self._library.label_gradient
 
-    def gradients(self) -> None:
-        """A backward pass has ended: all gradients that there are, in one call. One that was used and let go within the pass has no
-        label."""
-        ordered = self._ordered
-        if ordered is None:
-            trained = list(self._trained.values())
-            numbers = (ctypes.c_uint32 * len(trained))(*(number for _, number in trained))
-            ordered = self._ordered = [reference for reference, _ in trained], numbers
-        addresses = []
-        for reference in ordered[0]:
-            parameter = reference()
-            gradient = parameter.grad if parameter is not None else None
-            addresses.append(address(gradient) if gradient is not None else 0)
-        count = len(addresses)
-        self._library.label_gradients((ctypes.c_uint64 * count)(*addresses), ordered[1], count)
+        def gradient(parameter: Any) -> None:
+            if not watch.is_on:
+                return
+            try:
+                own = parameter.grad
+                at = address(own) if own is not None else 0
+                if at:
+                    label_gradient(at, layers[id(parameter)][1])
+            except Exception as error:
+                watch.end(error)
+
+        return gradient
 
     def before_step(self, optimizer: Any) -> None:
         """The gradients of parameters that no module has."""

@@ -20,7 +20,7 @@ class _TorchFunctions(ctypes.Structure):
         ("layer", _function(ctypes.c_uint32, ctypes.c_char_p)),
         ("enter_layer", _function(ctypes.c_uint64, ctypes.c_uint32)),
         ("leave_layer", _function(None, ctypes.c_uint64)),
-        ("label_gradients", _function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
+        ("label_gradient", _function(None, ctypes.c_uint64, ctypes.c_uint32)),
     ]
 
 

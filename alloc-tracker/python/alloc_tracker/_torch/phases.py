@@ -21,10 +21,8 @@ class _Thread(threading.local):
 class Phases:
     """Enters phases, and knows whether a step is open."""
 
-    def __init__(self, watch: Watch, after_backward: Callable) -> None:
-        """``after_backward`` is called at the end of each outermost backward pass, within its phase."""
+    def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._after_backward = watch.safely(after_backward)
         self.thread = _Thread()
         self._in_step = False
 
@@ -67,8 +65,6 @@ class Phases:
                 return run(*args, **named)
             finally:
                 self.thread.backward -= 1
-                if not self.thread.backward:
-                    self._after_backward()
                 functions.leave(scope)
 
         return wrapped

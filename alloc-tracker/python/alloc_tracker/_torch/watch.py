@@ -24,8 +24,7 @@ def install(torch: Any) -> None:
     torch_functions = library.find()
     told = tell(torch, torch_functions)
     watch = Watch()
-    labels = Labels(torch_functions)
-    phases = Phases(watch, labels.gradients)
+    labels, phases = Labels(watch, torch_functions), Phases(watch)
     layers = Layers(torch, torch_functions, labels, phases, bool(told & STORAGES))
     scopes = []
 
