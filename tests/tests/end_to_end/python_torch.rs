@@ -75,6 +75,79 @@ fn resnet18_is_told_by_layer_phase_and_operator() {
     }
 }
 
+/// Weights and biases: 64 x 128 + 128, and 128 x 32 + 32.
+#[test]
+fn parts_that_a_method_calls_have_the_paths_of_the_whole() {
+    let Some(python) = python() else { return };
+    let folder = folder();
+    let (_, timeline) = recorded(python, folder.path(), "parts.py");
+    let parameters = requested_by_layer(&timeline, &timeline.peak, Category::Parameter);
+    let expected = [("encoder.0", (64 * 128 + 128) * 4), ("head", (128 * 32 + 32) * 4)];
+    assert_eq!(parameters, expected.map(|(layer, bytes)| (layer.to_owned(), bytes)).into());
+    assert_eq!(timeline.steps.len(), 2);
+}
+
+/// A Python with torch and this package; `None` when there is none.
+fn python_with(package: &str) -> Option<Command> {
+    let mut imports = python()?;
+    if imports.args(["-c", &format!("import {package}")]).output().is_ok_and(|ran| ran.status.success()) {
+        return python();
+    }
+    println!("SKIPPED: the Python with torch has no {package}");
+    None
+}
+
+/// What all loops of others show, unchanged: four steps, three phases, and a layer for every parameter and every gradient.
+fn check_loop(timeline: &Timeline) {
+    assert_eq!(timeline.steps.len(), 4);
+    for phase in ["data", "forward", "backward", "optimizer"] {
+        assert!(timeline.scopes.iter().any(|scope| scope.phase == phase && !scope.op.is_empty()), "{phase}");
+    }
+    for category in [Category::Parameter, Category::Gradient] {
+        let by_layer = requested_by_layer(timeline, &timeline.peak, category);
+        assert!(!by_layer.is_empty() && !by_layer.contains_key(""), "{category:?}: {by_layer:?}");
+    }
+}
+
+/// Weights and biases of 64 x 128 and 128 x 32.
+fn check_two_layers(timeline: &Timeline, names: [&str; 2]) {
+    check_loop(timeline);
+    let sizes = [(64 * 128 + 128) * 4, (128 * 32 + 32) * 4];
+    let expected: Vec<(String, u64)> = names.map(str::to_owned).into_iter().zip(sizes).collect();
+    for category in [Category::Parameter, Category::Gradient] {
+        let found = requested_by_layer(timeline, &timeline.peak, category);
+        assert_eq!(found, expected.iter().cloned().collect(), "{category:?}");
+    }
+}
+
+#[test]
+fn a_loop_of_accelerates() {
+    let Some(python) = python_with("accelerate") else { return };
+    let folder = folder();
+    check_two_layers(&recorded(python, folder.path(), "accelerate_loop.py").1, ["0", "2"]);
+}
+
+#[test]
+fn a_loop_of_lightnings() {
+    let Some(python) = python_with("lightning") else { return };
+    let folder = folder();
+    check_two_layers(&recorded(python, folder.path(), "lightning_loop.py").1, ["encoder.0", "head"]);
+}
+
+#[test]
+fn a_loop_of_hugging_faces() {
+    let Some(python) = python_with("transformers") else { return };
+    let folder = folder();
+    let (_, timeline) = recorded(python, folder.path(), "transformers_loop.py");
+    check_loop(&timeline);
+    let parameters = requested_by_layer(&timeline, &timeline.peak, Category::Parameter);
+    assert_eq!(parameters["bert.encoder.layer.1.attention.self.query"], (64 * 64 + 64) * 4);
+    assert_eq!(parameters["bert.embeddings.word_embeddings"], 1000 * 64 * 4);
+    let maps = requested_by_layer(&timeline, &timeline.peak, Category::Activation);
+    // Without its encoder's layers nothing of the attention would be told: 8 texts of 32 tokens, 64 features.
+    assert!(maps["bert.encoder.layer.0.attention.self"] >= 8 * 32 * 64 * 4, "{maps:?}");
+}
+
 /// On request, in each Python that `ALLOC_TRACKER_TEST_PYTHONS` names, by `:`; prints a table of versions.
 #[test]
 #[ignore = "needs several versions of PyTorch: ALLOC_TRACKER_TEST_PYTHONS=/path/to/one/python:/path/to/another"]

@@ -44,7 +44,11 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     };
     // With the library: the binary takes the one that lies beside it.
     let programs = programs::build(bench.workspace, &programs::EVERYTHING)?;
-    let recorder = programs.command(bench.workspace, "alloc-tracker")?.get_program().to_owned();
+    let recorder = PathBuf::from(programs.command(bench.workspace, "alloc-tracker")?.get_program());
+    let folder = recorder.parent().context("a program lies in a folder")?;
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&folders)))
+        .context("PATH cannot be put together")?;
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let timeline = scratch.path().join("python.timeline.json");
     let script = bench.workspace.root().join(SCRIPT);
@@ -54,10 +58,10 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
         command
     };
     let recorded = |work: &str, flags: &[&str]| {
-        let mut command = without_allocator_settings(Command::new(&recorder));
-        command.env("OMP_NUM_THREADS", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+        let mut command = without_allocator_settings(Command::new(&python));
+        command.env("OMP_NUM_THREADS", "1").env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", &path);
         command.env("PYTHONPATH", bench.workspace.root().join(PACKAGE));
-        command.arg("record").args(flags).arg("-o").arg(&timeline).arg("--").arg(&python).arg(&script).arg(work);
+        command.args(["-m", "alloc_tracker"]).args(flags).arg("-o").arg(&timeline).arg(&script).arg(work);
         command
     };
     let progress = Progress::parts("bench: Python", WORK.len() as u64);

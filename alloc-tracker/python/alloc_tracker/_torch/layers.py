@@ -12,6 +12,10 @@ from .safely import Watch
 from .tensors import address, tensors
 
 
+_DEEP = 100
+"""How many modules within each other are looked at, so that a circle of them has an end."""
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.running: List[Tuple[Any, Any]] = []
@@ -32,9 +36,27 @@ class Layers:
         self._thread = _Thread()
         # By identity, which is found faster than a weak reference. Each with its path, and the path's number.
         self._paths: Dict[int, Tuple[str, int]] = {}
+        self._owners: Dict[int, Any] = {}
+        """By identity: the module of which each is a part, weakly."""
         self._named: Any = weakref.WeakSet()
         self._networks = 0
         self._is_compiling = getattr(torch.compiler, "is_compiling", lambda: False)
+
+    def registered(self, module: Any, _name: str, part: Any) -> None:
+        """A module becomes a part of another."""
+        if part is not None:
+            self._owners[id(part)] = weakref.ref(module)
+            weakref.finalize(part, self._owners.pop, id(part), None).atexit = False
+
+    def _whole(self, module: Any) -> Any:
+        """The outermost module that this one is a part of. It may never be called, as Lightning's are, of which a method calls the
+        parts."""
+        for _ in range(_DEEP):
+            owner = self._owners.get(id(module), lambda: None)()
+            if owner is None:
+                return module
+            module = owner
+        return module
 
     def hooks(self, watch: Watch) -> Tuple[Callable, Callable]:
         """What is called before and after each module's forward pass. Neither ever raises.
@@ -91,7 +113,11 @@ class Layers:
                 label(tensor, Category.ACTIVATION)
 
     def _begin_network(self, module: Any, args: Any) -> None:
-        if module not in self._named:
+        whole = self._whole(module)
+        if whole not in self._named:
+            self._name(whole)
+        if id(module) not in self._paths:
+            # It is no part of that any more.
             self._name(module)
         if self._phases.thread.backward:
             # A checkpoint computes again. That is part of the backward pass.

@@ -49,6 +49,7 @@ def install(torch: Any) -> None:
     before, after = layers.hooks(watch)
     modules.register_module_forward_pre_hook(before)
     modules.register_module_forward_hook(after, always_call=True)
+    modules.register_module_module_registration_hook(watch.safely(layers.registered))
     modules.register_module_parameter_registration_hook(registered(Category.PARAMETER))
     modules.register_module_buffer_registration_hook(registered(Category.BUFFER))
     optimizers.register_optimizer_step_pre_hook(watch.safely(before_step))
