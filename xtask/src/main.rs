@@ -19,6 +19,7 @@
 
 mod outcome;
 mod progress;
+mod python;
 mod user_error;
 
 mod checksum;

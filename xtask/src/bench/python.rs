@@ -1,9 +1,8 @@
 //! What recording costs programs in Python that train with PyTorch: a step with and without the recorder, and the import.
 //!
-//! It needs a Python with torch: the one that `ALLOC_TRACKER_TEST_PYTHON` names, or `python3`.
+//! It needs a Python with torch: the one that the user names ([`python::VARIABLE`]), or `python3`.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -11,12 +10,11 @@ use super::context::Bench;
 use super::measurement::{Measurement, Reading};
 use super::rounds::rounds_until;
 use super::workload::{Elapsed, cpu_ratio, ratio, run_timed, without_allocator_settings};
-use crate::programs;
 use crate::progress::Progress;
+use crate::{programs, python};
 
 /// The program that is measured. It prints the median of its steps.
 const SCRIPT: &str = "xtask/src/bench/python_step.py";
-const PACKAGE: &str = "alloc-tracker/python";
 
 /// What it does: the key of the row, the script's argument, words, and the most that it may take, recorded, in times of itself.
 const WORK: [(&str, &str, &str, f64); 4] = [
@@ -32,8 +30,9 @@ const WAYS: [(&str, &str, &[&str]); 2] =
 
 /// The ratios, for each way of recording.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
-    let Some(python) = python() else {
-        let reason = "no Python with torch: ALLOC_TRACKER_TEST_PYTHON may name one".to_owned();
+    let own = PathBuf::from(python::named().unwrap_or_else(|| "python3".into()));
+    if !python::imports(&own, "torch") {
+        let reason = format!("no Python with torch: {} may name one", python::VARIABLE);
         let skipped = |(key, _, title, limit): (&'static str, _, &str, f64)| Measurement {
             key,
             title: title.to_owned(),
@@ -41,7 +40,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
             reading: Reading::Skipped(reason.clone()),
         };
         return Ok(WORK.into_iter().map(skipped).collect());
-    };
+    }
     // With the library: the binary takes the one that lies beside it.
     let programs = programs::build(bench.workspace, &programs::EVERYTHING)?;
     let recorder = PathBuf::from(programs.command(bench.workspace, "alloc-tracker")?.get_program());
@@ -53,14 +52,13 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let timeline = scratch.path().join("python.timeline.json");
     let script = bench.workspace.root().join(SCRIPT);
     let plain = |work: &str| {
-        let mut command = without_allocator_settings(Command::new(&python));
-        command.env("OMP_NUM_THREADS", "1").env("PYTHONDONTWRITEBYTECODE", "1").arg(&script).arg(work);
+        let mut command = without_allocator_settings(python::command(&own));
+        command.arg(&script).arg(work);
         command
     };
     let recorded = |work: &str, flags: &[&str]| {
-        let mut command = without_allocator_settings(Command::new(&python));
-        command.env("OMP_NUM_THREADS", "1").env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", &path);
-        command.env("PYTHONPATH", bench.workspace.root().join(PACKAGE));
+        let mut command = without_allocator_settings(python::command(&own));
+        command.env("PATH", &path).env("PYTHONPATH", bench.workspace.root().join(python::PACKAGE));
         command.args(["-m", "alloc_tracker"]).args(flags).arg("-o").arg(&timeline).arg(&script).arg(work);
         command
     };
@@ -92,11 +90,4 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
 /// The key of a row, made of these parts. Keys are part of the program's text; there are few of them.
 fn named(key: &str, way: &str, clock: &str) -> &'static str {
     format!("{key}{way}{clock}").leak()
-}
-
-/// A Python that has torch.
-fn python() -> Option<PathBuf> {
-    let named = std::env::var_os("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|| "python3".into());
-    let imports = Command::new(&named).args(["-c", "import torch"]).output().ok()?;
-    imports.status.success().then(|| named.into())
 }

@@ -9,12 +9,11 @@ use anyhow::{Context, Result};
 
 use crate::child;
 use crate::progress::Progress;
+use crate::python::{VARIABLE, imports, named};
 use crate::workspace::Workspace;
 
 /// What is fetched where no Python has it: the version of libtorch that the trainer is built with.
 const PACKAGES: [&str; 2] = ["torch==2.11.0", "torchvision==0.26.0"];
-/// Names a Python that has both.
-const VARIABLE: &str = "ALLOC_TRACKER_TEST_PYTHON";
 
 /// The Python, or why there is none.
 pub enum Found {
@@ -25,8 +24,8 @@ pub enum Found {
 /// Finds a Python, or makes an environment in `folder` if the user agrees: `yes`, or an answer at the terminal.
 pub fn python(workspace: &Workspace, folder: &Path, yes: bool, offline: bool) -> Result<Found> {
     let own = folder.join("venv/bin/python");
-    let named = std::env::var_os(VARIABLE).map(PathBuf::from);
-    if let Some(python) = named.into_iter().chain([own.clone()]).find(|python| has_packages(python)) {
+    let named = named().map(PathBuf::from);
+    if let Some(python) = named.into_iter().chain([own.clone()]).find(|python| imports(python, "torch, torchvision")) {
         return Ok(Found::Python(python));
     }
     let shown = workspace.short(folder);
@@ -55,12 +54,6 @@ pub fn python(workspace: &Workspace, folder: &Path, yes: bool, offline: bool) ->
     )?;
     progress.done("");
     Ok(Found::Python(own))
-}
-
-fn has_packages(python: &Path) -> bool {
-    let mut imports = Command::new(python);
-    imports.args(["-c", "import torch, torchvision"]).stdout(Stdio::null()).stderr(Stdio::null());
-    imports.status().is_ok_and(|status| status.success())
 }
 
 /// Asks at the terminal; nobody there has agreed to nothing.

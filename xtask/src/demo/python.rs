@@ -10,12 +10,12 @@ use crate::child;
 use crate::libtorch::{self, LibtorchArgs};
 use crate::programs;
 use crate::progress::Progress;
+use crate::python::PACKAGE;
 use crate::trainer_compare::DATA;
 use crate::workspace::Workspace;
 
 const FOLDER: &str = "target/python-demo";
 const SCRIPT: &str = "xtask/src/demo/resnet18.py";
-const PACKAGE: &str = "alloc-tracker/python";
 
 /// Records both, draws both, and prints how they compare; or says why not.
 pub fn run(workspace: &Workspace, args: DemoArgs) -> Result<()> {

@@ -13,6 +13,8 @@ use serde_json::Value;
 const MARKS: [&str; 3] = ["end of forward", "end of backward", "end of step"];
 /// What tensors are for. The rest of a process (Python itself, libraries) is no part of the comparison.
 const CATEGORIES: [&str; 6] = ["parameter", "buffer", "gradient", "optimizer_state", "activation", "input"];
+/// The layer that the trainer gives to the loss.
+const LOSS: &str = "loss";
 /// Why a category differs, where it may.
 const REASONS: [(&str, &str); 3] = [
     ("buffer", "PyTorch's batch norm counts its batches, 8 bytes in each of 20; the trainer's has no counter"),
@@ -116,10 +118,10 @@ fn by_layer(python: &Tables, trainer: &Tables) -> String {
     let same = layers.len() - differ.len();
     let mut text = format!("activations at the {mark}, by layer: {same} of {} layers hold the same", layers.len());
     if !differ.is_empty() {
-        text.push_str(&format!(
-            "; not the same: {} (the loss: the trainer calls it a layer, PyTorch's is a function)",
-            differ.join("; ")
-        ));
+        text.push_str(&format!("; not the same: {}", differ.join("; ")));
+    }
+    if python.layer(mark, "") == trainer.layer(mark, LOSS) && python.layer(mark, LOSS) == trainer.layer(mark, "") {
+        text.push_str(" (the loss: the trainer calls it a layer, PyTorch's is a function)");
     }
     text
 }

@@ -44,9 +44,12 @@ class Layers:
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
         """A module becomes a part of another."""
-        if part is not None:
-            self._owners[id(part)] = weakref.ref(module)
+        if part is None:
+            return
+        # A program may set the same part again in every step.
+        if id(part) not in self._owners:
             weakref.finalize(part, self._owners.pop, id(part), None).atexit = False
+        self._owners[id(part)] = weakref.ref(module)
 
     def _whole(self, module: Any) -> Any:
         """The outermost module that this one is a part of. It may never be called, as Lightning's are, of which a method calls the

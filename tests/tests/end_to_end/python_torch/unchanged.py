@@ -1,10 +1,15 @@
 """Uses much of what PyTorch has, and prints what comes out: it must be the same whether the program is recorded or not."""
 
-import copy, io, threading, torch, torch.nn as nn, torch.utils.flop_counter
+import copy, io, os, threading, torch, torch.nn as nn, torch.utils.flop_counter
 from torch.utils.checkpoint import checkpoint
 
 torch.manual_seed(0)
 torch.set_num_threads(1)
+
+
+def print(*words):
+    """The processes of the program share a pipe: a line is one write."""
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
 class Net(nn.Module):
