@@ -49,6 +49,9 @@ pub struct RecordArgs {
     /// Which processes to record besides the first
     #[arg(long, value_name = "WHICH", default_value = "all")]
     pub follow: Follow,
+    /// Leave Pythons as they are: layers, phases and operators of PyTorch are not told
+    #[arg(long)]
+    pub no_python: bool,
     /// Print nothing after the program has ended, except for what went wrong
     #[arg(short, long)]
     pub quiet: bool,

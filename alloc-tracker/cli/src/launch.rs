@@ -22,6 +22,15 @@ pub struct Ended {
     pub process: u32,
 }
 
+/// What the program is given by its environment.
+#[derive(Debug)]
+pub struct Given {
+    /// The library that is preloaded.
+    pub library: PathBuf,
+    /// The folder in which Pythons find what watches PyTorch.
+    pub python: Option<PathBuf>,
+}
+
 /// The program's exit code as shells tell it.
 pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| Some(128 + status.signal()?));
@@ -32,13 +41,16 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn run(typed: &RecordArgs, program: &Program, library: &Path, output: &Path) -> Result<Ended> {
+pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) -> Result<Ended> {
     let processes = tempfile::Builder::new().prefix("alloc-tracker-").tempdir_in(runtime_folder());
     let processes = processes.context("no folder can be made for what the recorded processes say")?;
     let mut command = Command::new(&program.path);
     command.args(&typed.command[1..]);
     command.arg0(&typed.command[0]);
-    command.env("LD_PRELOAD", preloaded(library, std::env::var_os("LD_PRELOAD")));
+    command.env("LD_PRELOAD", before(&given.library, std::env::var_os("LD_PRELOAD")));
+    if let Some(folder) = &given.python {
+        command.env("PYTHONPATH", before(folder, std::env::var_os("PYTHONPATH")));
+    }
     command.env("ALLOC_TRACKER_RECORD", output);
     command.env("ALLOC_TRACKER_FOLLOW", typed.follow.word());
     command.env("ALLOC_TRACKER_RECORDER", std::process::id().to_string());
@@ -65,9 +77,9 @@ fn runtime_folder() -> PathBuf {
     set.filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
-/// The library before whatever is preloaded already.
-fn preloaded(library: &Path, already: Option<OsString>) -> OsString {
-    let mut text = library.as_os_str().to_owned();
+/// The path before those that are set already.
+fn before(path: &Path, already: Option<OsString>) -> OsString {
+    let mut text = path.as_os_str().to_owned();
     if let Some(already) = already.filter(|already| !already.is_empty()) {
         text.push(":");
         text.push(already);
@@ -87,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn other_preloaded_libraries_stay() {
+    fn what_was_preloaded_before_stays() {
         let library = Path::new("/x.so");
-        assert_eq!(preloaded(library, None), "/x.so");
-        assert_eq!(preloaded(library, Some("".into())), "/x.so");
-        assert_eq!(preloaded(library, Some("/a.so:/b.so".into())), "/x.so:/a.so:/b.so");
+        assert_eq!(before(library, None), "/x.so");
+        assert_eq!(before(library, Some("".into())), "/x.so");
+        assert_eq!(before(library, Some("/a.so:/b.so".into())), "/x.so:/a.so:/b.so");
     }
 }

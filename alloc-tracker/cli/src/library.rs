@@ -1,12 +1,9 @@
 //! The library that is preloaded: beside this program, where a build leaves it, or unpacked from this program.
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::embedded;
+use crate::{cache, embedded};
 
 const NAME: &str = "liballoc_preload.so";
 
@@ -20,8 +17,7 @@ pub fn find() -> Result<PathBuf> {
     if let Some(path) = places.iter().find(|path| path.is_file()) {
         return usable(path.clone());
     }
-    let folder = cache_folder();
-    let unpacked = folder.as_deref().map_or_else(|| bail!("neither XDG_CACHE_HOME nor HOME is set"), unpack);
+    let unpacked = cache::folder().and_then(|folder| unpack(&folder));
     let looked = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     unpacked.and_then(usable).with_context(|| {
         format!(
@@ -47,36 +43,10 @@ fn usable(path: PathBuf) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The user's folder for what can be made again.
-fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(cache.join("alloc-tracker"))
-}
-
-/// Writes the copy in this program into `folder`, if it is not there yet. Copies of different builds have different names.
+/// Writes the copy in this program into `folder`. Copies of different builds have different names.
 fn unpack(folder: &Path) -> Result<PathBuf> {
     let bytes = embedded::library();
-    let path = folder.join(format!("{:016x}-{NAME}", fingerprint(bytes)));
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(|| folder.display().to_string())?;
-    // A library from a folder that others can write to would run their code.
-    let metadata = fs::metadata(folder).with_context(|| folder.display().to_string())?;
-    // SAFETY: geteuid takes nothing and cannot fail.
-    if metadata.uid() != unsafe { libc::geteuid() } || metadata.permissions().mode() & 0o022 != 0 {
-        bail!("{}: others can write to this folder; make it writable for its owner alone", folder.display());
-    }
-    if fs::read(&path).is_ok_and(|there| there == bytes) {
-        return Ok(path);
-    }
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(|| folder.display().to_string())?;
-    let written = file.write_all(bytes).and_then(|()| file.persist(&path).map_err(|error| error.error));
-    written.with_context(|| format!("{}: cannot be written; make room for it", path.display()))?;
-    Ok(path)
-}
-
-/// A number that differs between builds (FNV-1a); the bytes themselves are compared besides.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    cache::put(folder, &format!("{:016x}-{NAME}", cache::fingerprint([bytes])), bytes)
 }
 
 #[cfg(test)]
@@ -91,15 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn the_copy_is_unpacked_once_and_mended() {
+    fn the_copy_is_a_library() {
         let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path().join("cache");
-        let path = unpack(&folder).expect("room");
-        assert!(fs::read(&path).expect("the library").starts_with(b"\x7fELF"));
-        fs::write(&path, "damaged").expect("the folder is ours");
-        assert_eq!(unpack(&folder).expect("room"), path);
-        assert!(fs::read(&path).expect("the library").starts_with(b"\x7fELF"));
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("the folder is ours");
-        assert!(unpack(&folder).is_err(), "others could have put their library there");
+        let path = unpack(&folder.path().join("cache")).expect("room");
+        assert!(std::fs::read(&path).expect("the library").starts_with(b"\x7fELF"));
     }
 }

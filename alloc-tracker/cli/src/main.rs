@@ -1,19 +1,21 @@
 //! `alloc-tracker`: records programs that know nothing of the tracker, and asks something of them while they run.
 //!
 //! ```text
-//! args -> program (may it be recorded?) -> library (what is preloaded) -> launch (environment, signals, the wait) -> ended
+//! args -> program (may it be recorded?) -> library, python (what it is given) -> launch (environment, signals, the wait) -> ended
 //!      |-> ask (dump, mark, stop)
 //!      \-> header (for programs in C and C++)
 //! ```
 mod args;
 mod failure;
 
+mod cache;
 mod elf;
 mod embedded;
 mod signals;
 
 mod library;
 mod program;
+mod python;
 
 mod ask;
 mod ended;

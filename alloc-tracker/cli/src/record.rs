@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::args::RecordArgs;
 use crate::failure::Failure;
-use crate::{ended, launch, library, program};
+use crate::{ended, launch, library, program, python};
 
 /// Runs the program; the result is its exit code.
 ///
@@ -26,7 +26,8 @@ pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
     if let Some(warning) = &program.warning {
         say(&format!("alloc-tracker: {warning}"));
     }
-    let ran = launch::run(typed, &program, &library, &output)?;
+    let python = if typed.no_python { None } else { python() };
+    let ran = launch::run(typed, &program, &launch::Given { library, python }, &output)?;
     let told = ended::tell(&ran, typed.quiet);
     say(&told.text);
     let code = launch::exit_code(ran.status);
@@ -35,6 +36,15 @@ pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
         let _ = ran.processes.keep();
     }
     Ok(code)
+}
+
+/// The folder for Python's path. Without it all else is recorded.
+fn python() -> Option<PathBuf> {
+    let folder = python::start_folder();
+    if let Err(problem) = &folder {
+        say(&format!("alloc-tracker: PyTorch's layers and phases will not be told: {problem:#}"));
+    }
+    folder.ok()
 }
 
 /// Says it on standard error: standard output is the program's alone.

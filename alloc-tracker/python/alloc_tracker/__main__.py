@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from typing import Dict, List, Tuple
+from typing import List, Tuple
 
 _WITH_VALUE = ("-o", "--output", "--stacks", "--backend", "--follow")
 _USAGE = "usage: python -m alloc_tracker [options of alloc-tracker record] (SCRIPT | -m MODULE) [ARGUMENTS]"
@@ -30,20 +30,13 @@ def _recorder() -> str:
     return found
 
 
-def _environment() -> Dict[str, str]:
-    """With a folder in which every Python finds what has torch watched."""
-    start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_start")
-    others = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": start + os.pathsep + others if others else start}
-
-
 def main() -> None:
     options, program = _split(sys.argv[1:])
     if options and options[0] in ("-h", "--help"):
         os.execv(_recorder(), ["alloc-tracker", "record", "--help"])
     if not program or program == ["-m"]:
         raise SystemExit(_USAGE)
-    os.execve(_recorder(), ["alloc-tracker", "record", *options, "--", sys.executable, *program], _environment())
+    os.execv(_recorder(), ["alloc-tracker", "record", *options, "--", sys.executable, *program])
 
 
 if __name__ == "__main__":

@@ -61,17 +61,23 @@ print("dumped", alloc_tracker.dump())
 print(repr(encoder))
 "#;
 
-/// `python3` with the package; `None` when there is none.
-fn python() -> Option<Command> {
-    let found = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
-    if !found {
+/// The `python3` of this machine. What stands in PATH may be a script that looks for it.
+fn own_python() -> Option<String> {
+    let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let Some(asked) = asked.ok().filter(|asked| asked.status.success()) else {
         println!("SKIPPED: there is no python3 on this machine");
         return None;
-    }
+    };
+    Some(String::from_utf8_lossy(&asked.stdout).trim().to_owned())
+}
+
+/// `python3` with the package; `None` when there is none.
+fn python() -> Option<Command> {
+    let python = own_python()?;
     let path = std::env::var("PATH").unwrap_or_default();
     let binary = binary("alloc-tracker");
     let folder = text(binary.parent().expect("a folder"));
-    let mut command = Command::new("python3");
+    let mut command = Command::new(python);
     command.env("PYTHONPATH", PACKAGE).env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", format!("{folder}:{path}"));
     command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS");
     Some(command)
@@ -135,6 +141,47 @@ fn a_script_is_told_by_layer_phase_and_operator() {
         by_op.map(|(scope, row)| (&*scope.phase, &*scope.layer, &*scope.op, row.requested_bytes)).collect();
     assert!(by_op.contains(&("forward", "encoder.encoder", "matmul", 8 * MIB + 1)), "{by_op:?}");
     assert!(requested(peak, Category::Workspace) < 9 * MIB);
+}
+
+/// `alloc-tracker record [FLAGS] -- PYTHON SCRIPT`, without a package, and with folders of its own in `folder`.
+fn recorded_alone(python: &str, folder: &Path, flags: &[&str], script: &str) -> Command {
+    let mut command = Command::new(binary("alloc-tracker"));
+    command.args(["record", "--exact", "-o", text(&folder.join("run.timeline.json"))]).args(flags);
+    command.args(["--", python, script]).env("XDG_CACHE_HOME", folder.join("cache")).env_remove("PYTHONPATH");
+    command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS");
+    command
+}
+
+#[test]
+fn the_recorder_alone_is_enough() {
+    let Some(python) = own_python() else { return };
+    let folder = folder();
+    let ran = run(&mut recorded_alone(&python, folder.path(), &[], &script(folder.path())));
+    let said = "recording True\nlabelled True\nlabelled True\nrefused\ndumped True\nalloc_tracker.layer('encoder')\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), said), "{}", ran.stderr);
+    let timeline = load(&folder.path().join("run.timeline.json"), &ran);
+    let [end] = tables(&timeline, "the end")[..] else { panic!("one mark: {:?}", timeline.marks) };
+    assert_eq!(requested_by_layer(&timeline, end, Category::Parameter), [("fc1".to_owned(), HELD)].into());
+}
+
+#[test]
+fn a_program_sees_its_own_path_and_the_users_sitecustomize() {
+    let Some(python) = own_python() else { return };
+    let folder = folder();
+    let path = folder.path().join("script.py");
+    let seen = "import sys\nprint(sys.path, sys.modules['sitecustomize'].__file__, 'alloc_tracker' in sys.modules)\n";
+    fs::write(&path, seen).expect("a file");
+    fs::write(folder.path().join("sitecustomize.py"), "print('the user\\'s')\n").expect("a file");
+    let printed = |command: &mut Command| {
+        let ran = run(command.env("PYTHONPATH", folder.path()).env("PYTHONDONTWRITEBYTECODE", "1"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ran.stdout
+    };
+    let plain = printed(Command::new(&python).arg(&path));
+    assert!(plain.starts_with("the user's\n") && plain.ends_with("False\n"), "{plain}");
+    assert_eq!(printed(&mut recorded_alone(&python, folder.path(), &["--no-python"], text(&path))), plain);
+    let watched = printed(&mut recorded_alone(&python, folder.path(), &[], text(&path)));
+    assert_eq!(watched, plain.replace("False\n", "True\n"));
 }
 
 #[test]

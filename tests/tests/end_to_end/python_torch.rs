@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use alloc_timeline::{Category, Ending, Timeline};
-use tests::{Ran, binary, folder, requested, requested_by_layer, rows, run, tables, text};
+use tests::{Ran, binary, folder, requested, requested_by_layer, rows, run, tables, text, viewer};
 
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../alloc-tracker/python");
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/python_torch");
@@ -154,6 +154,43 @@ fn a_loop_of_hugging_faces() {
     let attention = timeline.high_waters.iter().find(|high| high.name == "bert.encoder.layer.0.attention.self");
     // Without its encoder's layers nothing of the attention would be told: 8 texts of 32 tokens, 64 features.
     assert!(attention.is_some_and(|high| high.requested_bytes >= Some(8 * 32 * 64 * 4)), "{attention:?}");
+}
+
+/// What `viewer growth` says of 10,000 steps.
+fn growth(python: Command, what: &str) -> serde_json::Value {
+    let folder = folder();
+    let out = folder.path().join("run.timeline.json");
+    let steps = "10000";
+    let mut python = python;
+    python.args(["-m", "alloc_tracker", "-q", "--stacks", "off", "-o", text(&out), &script("grows.py"), what, steps]);
+    let ran = run(&mut python);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let told = viewer(&["growth", text(&out), "--json"]);
+    serde_json::from_str::<serde_json::Value>(&told.stdout).expect("one JSON object")["growth"].take()
+}
+
+#[test]
+fn what_grows_in_a_long_loop_is_told() {
+    let (Some(leaking), Some(clean)) = (python(), python()) else { return };
+    let growth_of_clean = growth(clean, "no leaks");
+    assert_eq!(growth_of_clean["owners"], serde_json::json!([]), "nothing grows");
+    let growth = growth(leaking, "leaks");
+    let owners = growth["owners"].as_array().expect("owners");
+    let bytes_per_step = |phase: &str, layer: &str, op: &str, category: &str| {
+        let place = |owner: &&serde_json::Value| {
+            [("phase", phase), ("layer", layer), ("op", op), ("category", category)]
+                .iter()
+                .all(|(key, value)| owner[key] == *value)
+        };
+        let owner = owners.iter().find(place).unwrap_or_else(|| panic!("no {phase} {layer} {op} {category}: {growth}"));
+        assert_eq!(owner["trend"]["kind"], "grows", "{owner}");
+        owner["trend"]["bytes_per_step"].clone()
+    };
+    // The cache has four images of 32 floats, the closure the 64 floats that the first layer made of each of them, and the
+    // list a float, for which libtorch's allocator takes 64 bytes.
+    assert_eq!(bytes_per_step("data", "(none)", "aten::randn", "input"), 4 * 32 * 4);
+    assert_eq!(bytes_per_step("forward", "0", "aten::linear", "activation"), 4 * 64 * 4);
+    assert_eq!(bytes_per_step("loss", "(none)", "aten::mean", "activation"), 64);
 }
 
 /// On request, in each Python that `ALLOC_TRACKER_TEST_PYTHONS` names, by `:`; prints a table of versions.

@@ -1,4 +1,4 @@
-"""Is found before the user's own module of this name, in every Python that ``python -m alloc_tracker`` starts: has torch watched,
+"""Is found before the user's own module of this name, in every Python that ``alloc-tracker record`` starts: has torch watched,
 and then runs the user's."""
 
 import importlib.machinery
@@ -7,17 +7,25 @@ import os
 import sys
 
 
-def _run_the_users() -> None:
+def _leave_path() -> None:
+    """The program sees the path that it would have without this. Python put this folder there for what it starts itself."""
     here = os.path.dirname(os.path.abspath(__file__))
-    others = [path for path in sys.path if os.path.abspath(path or ".") != here]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
-    if spec is not None and spec.loader is not None:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
+
+
+def _run_the_users() -> None:
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
 
 
 def _watch() -> None:
+    # Behind the path: a package that is installed here is the one that the program imports.
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    sys.path.insert(0, package)
+    sys.path.append(package)
     try:
         import alloc_tracker  # noqa: F401
     except Exception:
@@ -27,6 +35,7 @@ def _watch() -> None:
         sys.path.remove(package)
 
 
+_leave_path()
 try:
     _watch()
 finally:
