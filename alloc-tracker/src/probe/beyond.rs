@@ -29,9 +29,10 @@ use super::cgroup::{Group, Version};
 use super::neighbours::Neighbours;
 use super::pss::Rollup;
 use super::status::Statm;
+use crate::sys;
 
-/// So long is spent on the other processes of the group.
-const NEIGHBOURS: Duration = Duration::from_millis(50);
+/// So long may be spent on the other processes of the group when somebody has asked for the account, or at the end.
+pub const NEIGHBOURS: Duration = Duration::from_millis(50);
 
 /// What an account reads, all at about one time.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct BeyondReadings {
     rss: Option<u64>,
     rollup: Result<Rollup, String>,
     group: Result<GroupReadings, String>,
+    /// What the walk over the process's own pages took, in nanoseconds of processor time.
+    own_ns: u64,
 }
 
 /// The part that is about the group.
@@ -72,19 +75,34 @@ impl BeyondReadings {
         self.rss.map_or(u64::MAX, |own| own.abs_diff(rss))
     }
 
-    /// Reads everything now. It takes as long as the kernel needs to walk all pages of the process, and up to 50 ms
-    /// more for the other processes of the group.
-    pub fn take() -> Self {
-        let group = Group::open().map(|group| GroupReadings::take(&group));
+    /// Whether there was no time for some of the other processes.
+    pub fn lacks_neighbours(&self) -> bool {
+        let neighbours = self.group.as_ref().ok().and_then(|group| group.neighbours);
+        neighbours.is_some_and(|neighbours| neighbours.late > 0)
+    }
+
+    /// What a reading would take for a resident set of `rss` bytes, in nanoseconds of processor time, without the other
+    /// processes of the group.
+    pub fn expected_ns(&self, rss: u64) -> u64 {
+        let times = self.rss.and_then(|own| rss.checked_div(own)).unwrap_or(0).saturating_add(1);
+        self.own_ns.saturating_mul(times)
+    }
+
+    /// Reads everything now. It takes as long as the kernel needs to walk all pages of the process, and about as long as
+    /// `neighbours` more for the other processes of the group.
+    pub fn take(neighbours: Duration) -> Self {
+        let group = Group::open().map(|group| GroupReadings::take(&group, neighbours));
         let rss = Statm::open().read().map(|sizes| sizes.rss);
-        BeyondReadings { rss, rollup: Rollup::read(None), group }
+        let began_ns = sys::thread_cpu_ns();
+        let rollup = Rollup::read(None);
+        BeyondReadings { rss, rollup, group, own_ns: sys::thread_cpu_ns().saturating_sub(began_ns) }
     }
 }
 
 impl GroupReadings {
-    fn take(group: &Group) -> Self {
+    fn take(group: &Group, neighbours: Duration) -> Self {
         let own = group.own();
-        let neighbours = Neighbours::read(own.folder(), NEIGHBOURS);
+        let neighbours = Neighbours::read(own.folder(), neighbours);
         let (usage, stat) = (own.usage(), own.stat());
         let (kernel, swap) = match group.version() {
             Version::One => {
@@ -174,9 +192,10 @@ impl Account {
         let folder = &group.folder;
         let unread = |name: &str| format!("{folder}/{name} cannot be read");
         let neighbours = group.neighbours;
-        let counted = neighbours.map_or_else(String::new, |Neighbours { read, unread, .. }| {
+        let counted = neighbours.map_or_else(String::new, |Neighbours { read, unread, late, .. }| {
             let left_out = if unread > 0 { format!("; {unread} more cannot be read") } else { String::new() };
-            format!("PSS of {read} processes in {folder}{left_out}")
+            let in_time = if late > 0 { format!("; there was no time for {late} more") } else { String::new() };
+            format!("PSS of {read} processes in {folder}{left_out}{in_time}")
         });
         let others = neighbours.map(|neighbours| neighbours.pss as i64).ok_or_else(|| unread("cgroup.procs"));
         self.step("other processes of the group", others, &counted);

@@ -8,7 +8,7 @@ use crate::probe::cgroup::Place;
 fn of_fixture(name: &str, version: Version) -> GroupReadings {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cgroup").join(name);
     let group = Group::at(&Place { version, mount: folder.clone(), folder }).expect("the group's files");
-    GroupReadings::take(&group)
+    GroupReadings::take(&group, NEIGHBOURS)
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn group() -> GroupReadings {
         version: Version::Two,
         folder: "/g".to_owned(),
         usage: Some(2_000),
-        neighbours: Some(Neighbours { pss: 600, pss_files: 50, read: 1, unread: 2 }),
+        neighbours: Some(Neighbours { pss: 600, pss_files: 50, read: 1, unread: 2, late: 3 }),
         file: Some((500, 120)),
         kernel: Some((80, "memory.stat: slab 80".to_owned())),
         swap: Some((7, "memory.swap.current".to_owned())),
@@ -47,7 +47,7 @@ fn group() -> GroupReadings {
 /// The process maps 1,010 bytes: 700 alone, and 310 with others, of which 110 are its share.
 fn readings() -> BeyondReadings {
     let rollup = Rollup { pss: 810, pss_files: Some(100), private: 700, shared: 310 };
-    BeyondReadings { rss: Some(1_004), rollup: Ok(rollup), group: Ok(group()) }
+    BeyondReadings { rss: Some(1_004), rollup: Ok(rollup), group: Ok(group()), own_ns: 0 }
 }
 
 fn table(lines: &[BeyondLine]) -> Vec<(&str, Option<i64>, bool)> {
@@ -96,7 +96,7 @@ fn each_step_is_a_measurement_and_the_rest_is_unexplained() {
     );
     assert!(sums_hold(&lines));
     let others = lines.iter().find(|line| line.name == "other processes of the group").expect("the line");
-    assert_eq!(others.source, "PSS of 1 processes in /g; 2 more cannot be read");
+    assert_eq!(others.source, "PSS of 1 processes in /g; 2 more cannot be read; there was no time for 3 more");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_cannot_be_read_says_why() {
     assert!(by_name("memory.max").source.contains("no limit that is visible"), "{}", by_name("memory.max").source);
     assert!(found.iter().all(|line| line.bytes.is_some() != line.source.starts_with("unavailable: ")));
 
-    let gone = BeyondReadings { rss: None, rollup: Err("no smaps".into()), group: Err("no group".into()) };
+    let gone = BeyondReadings { rss: None, rollup: Err("no smaps".into()), group: Err("no group".into()), own_ns: 0 };
     let found = lines(1_000, &gone);
     let known: Vec<&str> = found.iter().filter(|line| line.bytes.is_some()).map(|line| line.name.as_str()).collect();
     assert_eq!(known, ["RSS"]);
@@ -144,7 +144,7 @@ fn what_cannot_be_read_says_why() {
 #[test]
 fn of_this_process() {
     let rss = Statm::open().read().expect("/proc/self/statm").rss;
-    let lines = lines(rss, &BeyondReadings::take());
+    let lines = lines(rss, &BeyondReadings::take(NEIGHBOURS));
     for line in &lines {
         println!(
             "{:>14} {} {} ({})",

@@ -19,17 +19,27 @@ pub struct Neighbours {
     pub pss_files: u64,
     /// How many processes that is.
     pub read: u32,
-    /// How many could not be read: those of other users, those that are not visible here, and those for which there was
-    /// no time.
+    /// How many could not be read: those of other users, and those that are not visible here.
     pub unread: u32,
+    /// For how many there was no time.
+    pub late: u32,
+}
+
+/// Why a process was not read.
+enum Missing {
+    Unreadable,
+    Late,
 }
 
 impl Neighbours {
-    /// Reads the processes of the group at `folder` and of the groups below it, for about as long as `time` allows.
+    /// Reads the processes of the group at `folder` and of the groups below it; begins with none when `time` is over.
     /// `None` when the list of the group's processes cannot be read.
     pub fn read(folder: &Path, time: Duration) -> Option<Self> {
         let began = Instant::now();
-        let rollup = |pid| Rollup::read(Some(pid)).ok().filter(|_| began.elapsed() < time);
+        let rollup = |pid| match began.elapsed() < time {
+            true => Rollup::read(Some(pid)).map_err(|_| Missing::Unreadable),
+            false => Err(Missing::Late),
+        };
         Some(sum(&processes(folder)?, std::process::id(), rollup))
     }
 }
@@ -57,16 +67,17 @@ fn ids(list: &str) -> Vec<u32> {
     list.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-fn sum(processes: &[u32], own: u32, rollup: impl Fn(u32) -> Option<Rollup>) -> Neighbours {
+fn sum(processes: &[u32], own: u32, rollup: impl Fn(u32) -> Result<Rollup, Missing>) -> Neighbours {
     let mut sum = Neighbours::default();
     for &process in processes.iter().filter(|&&process| process != own) {
-        match rollup(process).filter(|_| process != 0) {
-            Some(rollup) => {
+        match if process == 0 { Err(Missing::Unreadable) } else { rollup(process) } {
+            Ok(rollup) => {
                 sum.read += 1;
                 sum.pss += rollup.pss;
                 sum.pss_files += rollup.pss_files.unwrap_or(0);
             }
-            None => sum.unread += 1,
+            Err(Missing::Unreadable) => sum.unread += 1,
+            Err(Missing::Late) => sum.late += 1,
         }
     }
     sum
@@ -78,10 +89,19 @@ mod tests {
 
     #[test]
     fn all_but_this_process_count() {
-        let rollup = |pid| (pid < 10).then_some(Rollup { pss: 100, pss_files: Some(30), ..Rollup::default() });
+        let known = Rollup { pss: 100, pss_files: Some(30), ..Rollup::default() };
+        let rollup = |pid| if pid < 10 { Ok(known) } else { Err(Missing::Unreadable) };
         // 7 is this process, 0 is hidden, and 12 belongs to somebody else.
-        let expected = Neighbours { pss: 200, pss_files: 60, read: 2, unread: 2 };
+        let expected = Neighbours { pss: 200, pss_files: 60, read: 2, unread: 2, late: 0 };
         assert_eq!(sum(&[3, 7, 0, 12, 5], 7, rollup), expected);
+    }
+
+    #[test]
+    fn without_time_none_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("cgroup.procs"), "1\n").expect("a list");
+        let none = Neighbours { late: 1, ..Neighbours::default() };
+        assert_eq!(Neighbours::read(folder.path(), Duration::ZERO), Some(none));
     }
 
     #[test]

@@ -92,8 +92,13 @@ pub fn by_probe() -> BTreeMap<String, u64> {
 /// Whether `readings` more of `probe` fit into what it may take, at the clock's time `now_ns`. True before the first.
 pub fn fits(probe: Probe, readings: u64, now_ns: u64) -> bool {
     let latest_ns = of(probe).latest_ns.load(Relaxed);
+    latest_ns == 0 || latest_ns.saturating_mul(readings) <= left_ns(probe, now_ns)
+}
+
+/// How many nanoseconds `probe` may still take, at the clock's time `now_ns`.
+pub fn left_ns(probe: Probe, now_ns: u64) -> u64 {
     let parts = PROBES.map(|one| (of(one.0).all_ns.load(Relaxed), one.2));
-    latest_ns == 0 || allowed(may_take(now_ns), parts, probe as usize, latest_ns.saturating_mul(readings))
+    left_of(may_take(now_ns), parts, probe as usize)
 }
 
 /// Whether one more reading of `probe` fits into what all probes may take, whatever its share.
@@ -107,12 +112,12 @@ fn may_take(now_ns: u64) -> u64 {
     AT_ONCE_NS.saturating_add(now_ns.saturating_sub(BEGAN_NS.load(Relaxed)) / ONE_PART_IN)
 }
 
-/// Whether probe number `which` may take `more_ns`, when all may take `all_ns`, and each of them has taken so many
-/// nanoseconds and has so many hundredths of that.
-fn allowed(all_ns: u64, parts: [(u64, u64); PROBES.len()], which: usize, more_ns: u64) -> bool {
+/// What probe number `which` may still take, when all may take `all_ns`, and each of them has taken so many nanoseconds and has
+/// so many hundredths of that.
+fn left_of(all_ns: u64, parts: [(u64, u64); PROBES.len()], which: usize) -> u64 {
     let beyond_share = parts.map(|(own_ns, hundredths)| own_ns.saturating_sub(all_ns / 100 * hundredths));
     let left_ns = all_ns.saturating_sub(beyond_share.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns)));
-    parts[which].0.saturating_add(more_ns) <= left_ns / 100 * parts[which].1
+    (left_ns / 100 * parts[which].1).saturating_sub(parts[which].0)
 }
 
 fn of(probe: Probe) -> &'static Spent {
@@ -167,14 +172,14 @@ mod tests {
         let columns = Probe::Columns as usize;
         let mut parts = PROBES.map(|one| (0, one.2));
         parts[columns].0 = 8 * MS;
-        let fits = |parts, more_us: u64| allowed(100 * MS, parts, columns, more_us * 1_000);
-        assert_eq!([2_000, 2_001].map(|more_us| fits(parts, more_us)), [true, false]);
+        let left_us = |parts| left_of(100 * MS, parts, columns) / 1_000;
+        assert_eq!(left_us(parts), 2_000);
         parts[Probe::Pages as usize].0 = 40 * MS;
-        assert_eq!([1_500, 1_501].map(|more_us| fits(parts, more_us)), [true, false]);
+        assert_eq!(left_us(parts), 1_500);
         parts[Probe::Resident as usize].0 = 15 * MS;
-        assert_eq!([0, 1].map(|more_us| fits(parts, more_us)), [true, false]);
+        assert_eq!(left_us(parts), 0);
         parts[columns].0 = u64::MAX;
-        assert!(!fits(parts, 1));
+        assert_eq!(left_us(parts), 0);
         assert_eq!(PROBES.iter().map(|one| one.2).sum::<u64>(), 100);
     }
 

@@ -8,6 +8,7 @@
 //!
 //! The two threads share nothing but these messages. A forked child has neither thread and does not touch the messages.
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloc_timeline::log::{Compacted, Compaction};
 
@@ -23,8 +24,8 @@ use crate::sys;
 pub enum Job {
     /// Survey all mappings, with what is known from the survey before.
     Survey(Option<Known>),
-    /// Read what is beyond the resident set.
-    Beyond,
+    /// Read what is beyond the resident set, with about so long for the other processes of the group.
+    Beyond(Duration),
     /// Write a shorter log.
     Compact(Compaction),
 }
@@ -109,9 +110,9 @@ fn perform(job: Job) -> Done {
             let survey = Box::new(known.map_or_else(Survey::take, |known| Survey::again(&known)));
             Done::Survey(survey, watch.lap(Probe::Survey))
         }
-        Job::Beyond => {
+        Job::Beyond(neighbours) => {
             let mut watch = Stopwatch::start();
-            let readings = Box::new(BeyondReadings::take());
+            let readings = Box::new(BeyondReadings::take(neighbours));
             watch.lap(Probe::Beyond);
             Done::Beyond(readings)
         }

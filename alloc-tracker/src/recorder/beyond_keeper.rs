@@ -1,16 +1,18 @@
 //! Completes books by the account beyond the resident set. Its readings walk all pages of the process, so the background
 //! thread makes them; the latest book is written again when they are there.
+use std::time::Duration;
+
 use alloc_timeline::Book;
 
 use super::background::{Background, Job};
-use crate::probe::beyond::{self, BeyondReadings};
+use crate::probe::beyond::{self, BeyondReadings, NEIGHBOURS};
 use crate::probe::spent::{self, Probe, Stopwatch};
 
 /// Readings are of another resident set when that differs from the book's by more than 1 part in this.
 const FAR: u64 = 100;
 
-/// While the process grows, a reading takes up to so many times as long as the one before.
-const LONGER: u64 = 2;
+/// Of what is left for readings, the other processes of the group get one part in this, so that some is left for the next.
+const NEIGHBOURS_PART: u64 = 4;
 
 /// The latest book and its readings.
 #[derive(Debug, Default)]
@@ -36,10 +38,20 @@ impl BeyondKeeper {
 
     /// Asks for readings, if there is a book that has none of its own, and they fit into what they may take.
     pub fn ask(&mut self, now_ns: u64, background: &Background) {
-        if self.is_newer && !self.is_reading && spent::fits(Probe::Beyond, LONGER, now_ns) {
-            (self.is_reading, self.is_newer) = (true, false);
-            background.ask(Job::Beyond);
+        if !self.is_newer || self.is_reading {
+            return;
         }
+        if let Some(left_ns) = self.left_ns(now_ns) {
+            (self.is_reading, self.is_newer) = (true, false);
+            background.ask(Job::Beyond(Duration::from_nanos(left_ns / NEIGHBOURS_PART)));
+        }
+    }
+
+    /// What would be left of the time for readings after one of the latest book's resident set; `None` when it does not fit.
+    fn left_ns(&self, now_ns: u64) -> Option<u64> {
+        let rss = self.book.as_ref()?.rss_bytes;
+        let expected_ns = self.readings.as_ref().map_or(0, |readings| readings.expected_ns(rss));
+        spent::left_ns(Probe::Beyond, now_ns).checked_sub(expected_ns)
     }
 
     /// Takes over readings; returns the latest book with them.
@@ -53,16 +65,16 @@ impl BeyondKeeper {
         self.completed()
     }
 
-    /// Reads once more if the readings so far are of another resident set than the latest book's, and more of them fit;
-    /// returns the latest book with the new ones. For the end of a recording.
+    /// Reads once more if the readings so far are of another resident set than the latest book's, or without some of the other
+    /// processes, and more of them fit; returns the latest book with the new ones. For the end of a recording.
     pub fn read_at_end(&mut self, now_ns: u64) -> Option<Book> {
         let rss = self.book.as_ref()?.rss_bytes;
-        let is_near = self.readings.as_ref().is_some_and(|kept| kept.distance(rss) <= rss / FAR);
-        if is_near || !spent::fits(Probe::Beyond, 1, now_ns) {
+        let is_whole = |kept: &BeyondReadings| kept.distance(rss) <= rss / FAR && !kept.lacks_neighbours();
+        if self.readings.as_ref().is_some_and(is_whole) || self.left_ns(now_ns).is_none() {
             return None;
         }
         let mut watch = Stopwatch::start();
-        let readings = BeyondReadings::take();
+        let readings = BeyondReadings::take(NEIGHBOURS);
         watch.lap(Probe::Beyond);
         self.read(readings)
     }

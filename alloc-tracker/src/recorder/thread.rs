@@ -18,7 +18,7 @@ use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
 use crate::errands::Errands;
 use crate::ledger::{as_tracker_thread, publish, publish_own, totals};
-use crate::probe::beyond::BeyondReadings;
+use crate::probe::beyond::{BeyondReadings, NEIGHBOURS};
 use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::Survey;
 use crate::probe::{Driver, Probes};
@@ -184,7 +184,7 @@ fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
 fn mark_with_book(shared: &Shared, name: &str) {
     // These readings take long, so the recorder's ticks do not wait for them.
     let mut watch = Stopwatch::start();
-    let (survey, beyond) = (Survey::take(), BeyondReadings::take());
+    let (survey, beyond) = (Survey::take(), BeyondReadings::take(NEIGHBOURS));
     watch.lap(Probe::Asked);
     if let Some((recording, _)) = shared.work().as_mut() {
         recording.mark_with_book(name, &survey, &beyond);
