@@ -4,8 +4,9 @@
 //! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 20 s on. Before each
 //! reading that takes longer than a read of a short file, [`fits`] is asked. It expects the reading to take as long as the
 //! one before, and says no when the probe would exceed its share. What a probe has taken beyond its share comes off the
-//! shares of the others. In any case come only the first reading of each probe, a book when the live bytes have doubled, and a
-//! last survey at the end of a recording whose book leaves much unexplained.
+//! shares of the others. In any case come only the first reading of each probe, a book when the live bytes have doubled or when that of
+//! a higher peak is late, a survey that such a book wants and that is late, and a last survey at the end of a recording whose book
+//! leaves much unexplained.
 //!
 //! Some readings are counted and never refused: the resident set on each tick, the limits (before memory runs out, they
 //! must not be late), and what somebody has asked for: a mark with a book, a dump. The last ones are not in the sum.

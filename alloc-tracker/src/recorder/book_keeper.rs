@@ -19,6 +19,11 @@ const HIGHER_STEP: u64 = 32;
 /// A book is taken in any case when the live bytes are more than so many times those of the one before: a process can double them
 /// only a few times, and a book of half the peak explains little of it.
 const MUCH_HIGHER: u64 = 2;
+/// So is one of a peak that is higher by 1 part in [`HIGHER_STEP`], when the one before is older than so many nanoseconds ...
+const LATE_BOOK_NS: u64 = 500_000_000;
+/// ... and a survey that a book wants, when the one before is older than this. A program that loads libraries for seconds has spent what
+/// there is for both long before its peak.
+const LATE_SURVEY_NS: u64 = 2_000_000_000;
 /// A book counts as the peak's when it is not below the peak by more than 1 part in this ...
 const MISSED_STEP: u64 = 64;
 /// ... and otherwise the recorder waits for a higher one, for so many nanoseconds since the peak was first so high.
@@ -35,7 +40,7 @@ const UNEXPLAINED_STEP: u64 = 200;
 /// ... when so many times the processor time is over that the last one took ...
 const SOON_SURVEY_PAUSE: u64 = 20;
 /// ... but only so many in a row, because some programs have memory that no survey explains.
-const MOST_SOON_SURVEYS: u32 = 8;
+const MOST_SOON_SURVEYS: u32 = 4;
 
 /// The book of this instant, with a survey that was made just before. `None` when the resident set cannot be read.
 pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
@@ -119,12 +124,12 @@ impl BookKeeper {
     /// books may be taken.
     fn is_due(&self, live: u64, session_ns: u64, fits: impl Fn(u64) -> bool) -> bool {
         let Some(readings) = &self.readings else { return true };
-        let booked = readings.counted.live;
+        let (booked, age_ns) = (readings.counted.live, session_ns.saturating_sub(readings.time_ns));
         let is_at_peak = !is_more(self.peak.0, live, MISSED_STEP);
         if is_at_peak && is_more(self.peak.0, booked, HIGHER_STEP) {
-            return live > MUCH_HIGHER * booked || fits(1);
+            return live > MUCH_HIGHER * booked || age_ns > LATE_BOOK_NS || fits(1);
         }
-        let is_old = session_ns.saturating_sub(readings.time_ns) > BOOK_AGE_NS;
+        let is_old = age_ns > BOOK_AGE_NS;
         let is_worth_it = if is_old { !is_more(booked, live, SAME_STEP) } else { is_more(live, booked, SAME_STEP) };
         is_worth_it && fits(MORE_BOOKS)
     }
@@ -135,10 +140,11 @@ impl BookKeeper {
     }
 
     /// Asks for a survey of the mappings, which every sample uses, unless one is under way or the pause after the last one is
-    /// not over. One that the book wants may take what other probes have left.
+    /// not over. One that the book wants may take what other probes have left, and comes in any case when it is late.
     pub fn keep_surveyed(&mut self, now_ns: u64, background: &Background) {
+        let is_late = now_ns.saturating_sub(self.surveyed_ns) > LATE_SURVEY_NS;
         let fits = || {
-            let wanted = self.wants_survey && spent::fits_into_all(Probe::Survey, now_ns);
+            let wanted = self.wants_survey && (is_late || spent::fits_into_all(Probe::Survey, now_ns));
             wanted || spent::fits(Probe::Survey, 1, now_ns)
         };
         if !self.surveying && now_ns >= self.next_survey_ns && fits() {
@@ -275,6 +281,12 @@ mod tests {
         // 1,970 + 1,970 / 64 is 2,000.
         assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, 7)), [false, true]);
         assert!(at(&mut keeper, 2_000, 1_500, 8), "the peak may not come back");
+        let late = [1_056, 1_057].map(|live| {
+            keeper.peak = (live, 0);
+            [LATE_BOOK_NS, LATE_BOOK_NS + 1].map(|session_ns| keeper.is_due(live, session_ns, |_| false))
+        });
+        assert_eq!(late, [[false, false], [false, true]]);
+        keeper.peak = (2_000, 0);
         let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, |books| books <= 8);
         assert_eq!([1_019, 1_021].map(later), [false, true], "of equal peaks the latest counts");
     }
