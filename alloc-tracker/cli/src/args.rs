@@ -52,6 +52,10 @@ pub struct RecordArgs {
     /// Leave Pythons as they are: layers, phases and operators of PyTorch are not told
     #[arg(long)]
     pub no_python: bool,
+    /// Have Python get each small object from malloc, and not from arenas of its own: objects then belong to layers and stacks; Python
+    /// becomes slower
+    #[arg(long)]
+    pub python_objects: bool,
     /// Print nothing after the program has ended, except for what went wrong
     #[arg(short, long)]
     pub quiet: bool,

@@ -60,6 +60,8 @@ pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) 
         mean => command.env("ALLOC_TRACKER_STACKS", mean),
     };
     command.envs(typed.exact.then_some(("ALLOC_TRACKER", "exact")));
+    // https://docs.python.org/3/using/cmdline.html#envvar-PYTHONMALLOC
+    command.envs(typed.python_objects.then_some(("PYTHONMALLOC", "malloc")));
     command.envs((typed.backend == Backend::System).then_some(("ALLOC_TRACKER_BACKEND", "system")));
     signals::catch();
     let started = command.spawn();

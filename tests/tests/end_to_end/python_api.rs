@@ -184,6 +184,27 @@ fn a_program_sees_its_own_path_and_the_users_sitecustomize() {
     assert_eq!(watched, plain.replace("False\n", "True\n"));
 }
 
+/// 100,000 objects of 16 bytes, and the list of their addresses. Python's own arenas are mappings, which belong to no layer.
+#[test]
+fn small_objects_belong_to_layers_when_asked_for() {
+    let Some(python) = own_python() else { return };
+    let folder = folder();
+    let path = folder.path().join("script.py");
+    let program = "import alloc_tracker\nwith alloc_tracker.layer('objects'):\n    held = [object() for _ in range(100000)]\n\
+                   alloc_tracker.snapshot('the end')\n";
+    fs::write(&path, program).expect("a file");
+    let of_layer = |flags: &[&str]| {
+        let ran = run(&mut recorded_alone(&python, folder.path(), flags, text(&path)));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let timeline = load(&folder.path().join("run.timeline.json"), &ran);
+        let [end] = tables(&timeline, "the end")[..] else { panic!("one mark: {:?}", timeline.marks) };
+        requested_by_layer(&timeline, end, Category::Other)["objects"]
+    };
+    let (list, all) = (of_layer(&[]), of_layer(&["--python-objects"]));
+    assert!((800_000..900_000).contains(&list), "{list}");
+    assert!((list + 1_600_000..list + 1_700_000).contains(&all), "{list} {all}");
+}
+
 #[test]
 fn what_cannot_be_run_is_said() {
     let Some(mut python) = python() else { return };

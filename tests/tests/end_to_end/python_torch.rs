@@ -11,7 +11,7 @@ const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../alloc-tracker/pyt
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/python_torch");
 
 /// A Python that has torch, with the package; `None` when there is none.
-fn python() -> Option<Command> {
+pub fn python() -> Option<Command> {
     let named = std::env::var("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imports = Command::new(&named).args(["-c", "import torch"]).output();
     if !imports.is_ok_and(|ran| ran.status.success()) {
@@ -31,7 +31,8 @@ fn with_package(named: &str) -> Command {
     command
 }
 
-fn script(name: &str) -> String {
+/// The path of a program in Python.
+pub fn script(name: &str) -> String {
     text(&Path::new(SCRIPTS).join(name)).to_owned()
 }
 

@@ -253,7 +253,8 @@ mod tests {
         let (written, pages) = pages(&results);
         let [problem] = &written.unwritten[..] else { panic!("one row has no page: {:?}", written.unwritten) };
         assert!(problem.starts_with("row 4: no page can be made of its results: "), "{problem}");
-        assert!(pages.contains_key("row-01-quick.md") && !pages.contains_key("row-04-quick.md"), "{:?}", pages.keys());
+        let has = |row: &str| pages.keys().any(|name| name.starts_with(row));
+        assert!(has("row-01-") && !has("row-04-quick"), "{:?}", pages.keys());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::shared::{THREADS, all_timed, claim, ms, percent, table, timed, titles};
+use super::shared::{THREADS, all_timed, claim, least_to_most, ms, percent, table, timed, titles};
 use crate::chart::{self, COLOURS, Part};
 use crate::reproduce::results::{Depth, Results, list, number, text};
 use crate::reproduce::spec::{Figure, Finding, Holds, Measurement, Row, Work};
@@ -175,7 +175,6 @@ fn step_breakdown(results: &Results) -> Result<Finding> {
         }
     }
     ensure!(!shares.is_empty(), "no step was measured");
-    let (least, most) = trainer_statistics::range(&shares);
     let half: Vec<bool> = shares.iter().map(|share| *share > MOST).collect();
     let claims = vec![
         claim(
@@ -187,7 +186,7 @@ fn step_breakdown(results: &Results) -> Result<Finding> {
         claim(
             "most of a step is computing",
             percent(590.0 / 631.0),
-            format!("{} to {} in {} steps", percent(least), percent(most), shares.len()),
+            format!("{} in {} steps", least_to_most(&shares, percent), shares.len()),
             timed(results, Holds::in_every(&half, "less than half of a step here is computing")),
         ),
         claim(
@@ -204,7 +203,7 @@ fn step_breakdown(results: &Results) -> Result<Finding> {
     let rows = phases.iter().map(|(name, ns)| vec![(*name).to_owned(), ms(*ns), percent(ns / step)]).collect();
     Ok(Finding {
         claims,
-        number: format!("{} to {} of a step is computing", percent(least), percent(most)),
+        number: format!("{} of a step is computing", least_to_most(&shares, percent)),
         figures: vec![Figure { name: "phases".to_owned(), title: title.to_owned(), svg }],
         tables: vec![table("Medians over the steps", &["phase", ">time", ">of the step"], rows)],
         notes: vec![

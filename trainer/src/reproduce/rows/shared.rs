@@ -29,7 +29,8 @@ pub(super) fn ms(ns: f64) -> String {
 
 /// `12.3 %` of a part of 1.
 pub(super) fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
+    // Adding 0 makes a 0 of a -0.
+    format!("{:.1} %", (1000.0 * part).round() / 10.0 + 0.0)
 }
 
 /// `12.3 ms`, or `12.3 to 14.5 ms` where the values differ: from the least to the most, as `text` has them.
@@ -166,6 +167,11 @@ mod tests {
         assert!(because.starts_with("other programs used 1.5 processors"), "{because}");
         results.measured[0].others = None;
         assert!(matches!(timed(&results, Holds::Yes), Holds::Unknown(_)), "of the first it is not known");
+    }
+
+    #[test]
+    fn next_to_nothing_has_no_sign() {
+        assert_eq!([-0.0004, 0.0004, -0.0006, 0.123].map(percent), ["0.0 %", "0.0 %", "-0.1 %", "12.3 %"]);
     }
 
     #[test]
