@@ -120,7 +120,9 @@ fn by_layer(python: &Tables, trainer: &Tables) -> String {
     if !differ.is_empty() {
         text.push_str(&format!("; not the same: {}", differ.join("; ")));
     }
-    if python.layer(mark, "") == trainer.layer(mark, LOSS) && python.layer(mark, LOSS) == trainer.layer(mark, "") {
+    let of_loss = |tables: &Tables| [tables.layer(mark, ""), tables.layer(mark, LOSS)];
+    let ([none, loss], [trainers_none, trainers_loss]) = (of_loss(python), of_loss(trainer));
+    if none != trainers_none && [none, loss] == [trainers_loss, trainers_none] {
         text.push_str(" (the loss: the trainer calls it a layer, PyTorch's is a function)");
     }
     text
