@@ -6,7 +6,8 @@ use std::process::Command;
 use alloc_timeline::{Category, Timeline};
 use tests::{Ran, binary, folder, requested, requested_by_layer, rows, run, tables, text};
 
-const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../alloc-tracker/python");
+use super::python_torch::with_package;
+
 const MIB: u64 = 1 << 20;
 /// A bytearray has a byte more than it holds.
 const HELD: u64 = MIB + 1;
@@ -73,14 +74,7 @@ fn own_python() -> Option<String> {
 
 /// `python3` with the package; `None` when there is none.
 fn python() -> Option<Command> {
-    let python = own_python()?;
-    let path = std::env::var("PATH").unwrap_or_default();
-    let binary = binary("alloc-tracker");
-    let folder = text(binary.parent().expect("a folder"));
-    let mut command = Command::new(python);
-    command.env("PYTHONPATH", PACKAGE).env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", format!("{folder}:{path}"));
-    command.env_remove("ALLOC_TRACKER").env_remove("ALLOC_TRACKER_STACKS");
-    Some(command)
+    own_python().map(|python| with_package(&python))
 }
 
 fn script(folder: &Path) -> String {

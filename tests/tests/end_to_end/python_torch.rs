@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use alloc_timeline::{Category, Ending, Timeline};
 use tests::{Ran, binary, folder, requested, requested_by_layer, rows, run, tables, text, viewer};
@@ -12,9 +13,10 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/pyt
 
 /// A Python that has torch, with the package; `None` when there is none.
 pub fn python() -> Option<Command> {
+    static HAS_TORCH: OnceLock<bool> = OnceLock::new();
     let named = std::env::var("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let imports = Command::new(&named).args(["-c", "import torch"]).output();
-    if !imports.is_ok_and(|ran| ran.status.success()) {
+    let imports = || Command::new(&named).args(["-c", "import torch"]).output().is_ok_and(|ran| ran.status.success());
+    if !HAS_TORCH.get_or_init(imports) {
         println!("SKIPPED: {named} has no torch; ALLOC_TRACKER_TEST_PYTHON may name a Python that has");
         return None;
     }
@@ -22,7 +24,7 @@ pub fn python() -> Option<Command> {
 }
 
 /// This Python, with the package.
-fn with_package(named: &str) -> Command {
+pub fn with_package(named: &str) -> Command {
     let binary = binary("alloc-tracker");
     let folders = format!("{}:{}", text(binary.parent().expect("a folder")), std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new(named);
@@ -125,22 +127,23 @@ fn check_two_layers(timeline: &Timeline, names: [&str; 2]) {
     }
 }
 
+/// The loop of `package` in the program `name`, which trains two layers.
+fn check_loop_of(package: &str, name: &str, layers: [&str; 2]) {
+    let Some(python) = python_with(package) else { return };
+    let folder = folder();
+    let (_, timeline) = recorded(python, folder.path(), name);
+    check_loop(&timeline);
+    check_two_layers(&timeline, layers);
+}
+
 #[test]
 fn a_loop_of_accelerates() {
-    let Some(python) = python_with("accelerate") else { return };
-    let folder = folder();
-    let (_, timeline) = recorded(python, folder.path(), "accelerate_loop.py");
-    check_loop(&timeline);
-    check_two_layers(&timeline, ["0", "2"]);
+    check_loop_of("accelerate", "accelerate_loop.py", ["0", "2"]);
 }
 
 #[test]
 fn a_loop_of_lightnings() {
-    let Some(python) = python_with("lightning") else { return };
-    let folder = folder();
-    let (_, timeline) = recorded(python, folder.path(), "lightning_loop.py");
-    check_loop(&timeline);
-    check_two_layers(&timeline, ["encoder.0", "head"]);
+    check_loop_of("lightning", "lightning_loop.py", ["encoder.0", "head"]);
 }
 
 #[test]
@@ -158,11 +161,10 @@ fn a_loop_of_hugging_faces() {
 }
 
 /// What `viewer growth` says of 10,000 steps.
-fn growth(python: Command, what: &str) -> serde_json::Value {
+fn growth(mut python: Command, what: &str) -> serde_json::Value {
     let folder = folder();
     let out = folder.path().join("run.timeline.json");
     let steps = "10000";
-    let mut python = python;
     python.args(["-m", "alloc_tracker", "-q", "--stacks", "off", "-o", text(&out), &script("grows.py"), what, steps]);
     let ran = run(&mut python);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));

@@ -2,18 +2,11 @@
 
 import lightning
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+import peak  # noqa: F401
 
 torch.manual_seed(1)
 torch.set_num_threads(1)
-
-
-def at_its_peak(*_):
-    torch.zeros(1 << 24)
-
-
-# The imports have a peak as well, and these networks are small: the process has its own where the optimizer begins.
-register_optimizer_step_pre_hook(at_its_peak)
 
 
 class Network(lightning.LightningModule):

@@ -2,15 +2,8 @@
 
 import torch
 from torch import nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-
-def at_its_peak(*_):
-    torch.zeros(1 << 24)
-
-
-# The imports have a peak as well, and these networks are small: the process has its own where the optimizer begins.
-register_optimizer_step_pre_hook(at_its_peak)
+import peak  # noqa: F401
 
 
 class Network(nn.Module):
