@@ -27,6 +27,7 @@ fn main() {
     keep_dirty(&session);
     untouched(&session);
     align(&session);
+    fork(&session);
     black_box(fragments);
     drop(told);
     deep.join().expect("the thread");
@@ -167,6 +168,23 @@ fn align(session: &Session) {
     session.mark_with_book("aligned");
     // SAFETY: both blocks are live, came from the C family, and are not used again.
     blocks.into_iter().for_each(|block| unsafe { libc::free(block) });
+}
+
+/// A child that shares all of its parent's pages, and waits until the parent has its book.
+fn fork(session: &Session) {
+    session.mark_with_book("before fork");
+    // SAFETY: the child only waits for the signal that ends it.
+    let child = unsafe {
+        let child = libc::fork();
+        while child == 0 {
+            libc::pause();
+        }
+        child
+    };
+    session.mark_with_book("forked");
+    // SAFETY: the child is this function's own; nobody waits for it but this call.
+    let ended = unsafe { (libc::kill(child, libc::SIGKILL), libc::waitpid(child, ptr::null_mut(), 0)) };
+    assert_eq!(ended, (0, child));
 }
 
 fn map(bytes: usize, flags: i32, file: i32) -> *mut u8 {

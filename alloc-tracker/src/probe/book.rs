@@ -59,6 +59,8 @@ pub struct Instruments {
     cost: Cost,
     listed: Option<Listed>,
     touched: Touched,
+    /// Pages of zeroes among the allocator's at the last whole count, in bytes, where the kernel tells them; else the survey does.
+    zeroes: Option<u64>,
 }
 
 /// The resident bytes of the allocator's mappings.
@@ -85,7 +87,8 @@ struct Listed {
 impl Instruments {
     /// Opens the files.
     pub fn open() -> Self {
-        Instruments { statm: Statm::open(), cost: Cost::open(), listed: None, touched: Touched::default() }
+        let (statm, cost, touched) = (Statm::open(), Cost::open(), Touched::default());
+        Instruments { statm, cost, listed: None, touched, zeroes: None }
     }
 
     /// Counts the resident bytes of the allocator's mappings now; `whole` says whether all pages are looked at in any case.
@@ -95,7 +98,7 @@ impl Instruments {
     pub fn touched(&mut self, survey: &Survey, whole: bool) -> Result<AllocatorPages, String> {
         let sizes = self.statm.read().ok_or("unavailable: /proc/self/statm cannot be read")?;
         let anonymous = sizes.anonymous();
-        let Instruments { listed, touched, .. } = self;
+        let Instruments { cost, listed, touched, zeroes, .. } = self;
         let listed = match listed {
             Some(listed) if allocator::keeps_mappings() && listed.surveyed == survey.allocator => listed,
             _ => listed.insert(Listed::now(survey, sizes.mapped)?),
@@ -108,9 +111,12 @@ impl Instruments {
         let (bytes, took_long) = match quick {
             Quick::Right(bytes) => (bytes, false),
             Quick::Elsewhere => (touched.begin_again(&listed.ranges, anonymous), false),
-            Quick::Wrong => (touched.whole(&listed.ranges, anonymous), true),
+            Quick::Wrong => {
+                *zeroes = cost.pagemap().zeroes(&listed.ranges);
+                (touched.whole(&listed.ranges, anonymous), true)
+            }
         };
-        let bytes = bytes.saturating_sub(survey.zeroes);
+        let bytes = bytes.saturating_sub(zeroes.unwrap_or(survey.zeroes));
         Ok(AllocatorPages { bytes, others: anonymous.saturating_sub(bytes), took_long })
     }
 
@@ -146,6 +152,11 @@ impl BookReadings {
         let touched = touched.map(|count| count.bytes);
         let pages_from = instruments.cost.source();
         Some(BookReadings { time_ns, counted, rss, files, claims, touched, tracker, pages_from })
+    }
+
+    /// What tells whether the process has changed: when it is the same before readings and after them, they are of one instant.
+    pub fn state(instruments: &Instruments) -> Option<(Counted, Sizes)> {
+        Some((Counted { tracker: 0, blocks: 0, ..Counted::now() }, instruments.statm.read()?))
     }
 
     /// Readings when so many bytes were live, for tests.

@@ -52,18 +52,18 @@ pub fn overhead_now() -> BTreeMap<String, u64> {
 
 /// What a count used of the one before is counted anew after so many nanoseconds.
 const AGE_NS: u64 = 2_000_000_000;
-/// Pages of zeroes are counted anew next time when they are more than 1 part in this: they may be pages that a forked child
-/// shares.
-const MANY_ZEROES: u64 = 16;
+/// Pages that may be of zeroes are taken for those that a forked child shares when they are more than 1 part in this, and pages
+/// of zeroes were known before.
+const MOST_ZEROES: u64 = 2;
 /// The tracker's pages are as many as before while the process's other anonymous pages differ by at most 1 part in this
 /// from what they were.
 const SAME: u64 = 128;
 
 /// Counts the tracker's resident pages again and again.
 ///
-/// Some of them are the kernel's page of zeroes, and not resident. Only /proc/self/pagemap tells them, and it takes ten times
-/// as long as `mincore`. They are few and change slowly: so most counts are `mincore`'s, less what was of zeroes when
-/// pagemap was last asked. And where all anonymous pages that are not the allocator's are as many as at the count before,
+/// Some of them are the kernel's page of zeroes, and not resident. Only /proc/self/pagemap tells them, and before Linux 6.7 it
+/// takes ten times as long as `mincore`. They are few and change slowly: so most counts are `mincore`'s, less what was of zeroes
+/// when pagemap was last asked. And where all anonymous pages that are not the allocator's are as many as at the count before,
 /// so are the tracker's, which are some of them.
 #[derive(Debug)]
 pub struct Cost {
@@ -74,8 +74,8 @@ pub struct Cost {
 /// The latest counts of [`parts`], in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
-    /// The pages of zeroes; `None` when they cannot be used again.
-    zeroes: Option<[u64; 3]>,
+    /// The pages of zeroes.
+    zeroes: [u64; 3],
     /// When those were counted.
     zeroes_ns: u64,
     resident: [u64; 3],
@@ -100,6 +100,11 @@ impl Cost {
         self.pagemap.source()
     }
 
+    /// The instrument that tells them.
+    pub fn pagemap(&self) -> &Pagemap {
+        &self.pagemap
+    }
+
     /// All that the tracker keeps resident at the clock's time `now_ns`, in bytes by name. `heap` is its live bytes on the
     /// heap, `others` the process's anonymous pages that are not the allocator's, where they are known.
     pub fn overhead(&mut self, heap: u64, others: Option<u64>, now_ns: u64) -> BTreeMap<String, u64> {
@@ -119,29 +124,28 @@ impl Cost {
 
     /// Resident bytes of `parts`.
     fn resident(&mut self, parts: impl Fn() -> [Vec<Range>; 3], others: Option<u64>, now_ns: u64) -> [u64; 3] {
-        let latest = self.latest.filter(|latest| now_ns.saturating_sub(latest.zeroes_ns) <= AGE_NS);
+        let is_new = |latest: &Latest| now_ns.saturating_sub(latest.zeroes_ns) <= AGE_NS;
         let is_same = |latest: &Latest| {
             let both = latest.others.zip(others);
             both.is_some_and(|(before, others)| before.abs_diff(others) <= others / SAME)
         };
-        if let Some(latest) = latest.filter(is_same) {
+        if let Some(latest) = self.latest.filter(|latest| is_new(latest) && is_same(latest)) {
             return latest.resident;
         }
         let parts = parts();
-        let (resident, zeroes, zeroes_ns) = match latest.and_then(|latest| Some((latest.zeroes?, latest.zeroes_ns))) {
-            Some((zeroes, zeroes_ns)) => {
-                let present = parts.each_ref().map(|ranges| in_core(ranges));
-                let resident = std::array::from_fn(|part| present[part].saturating_sub(zeroes[part]));
-                (resident, Some(zeroes), zeroes_ns)
+        let (present, zeroes, zeroes_ns) = match self.latest.filter(is_new) {
+            Some(Latest { zeroes, zeroes_ns, .. }) => {
+                let [mapped, stacks, tables] = &parts;
+                // Tables lie beside data of the executable's file, of which mincore tells what the page cache has.
+                ([in_core(mapped), in_core(stacks), self.pages(tables).present], zeroes, zeroes_ns)
             }
             None => {
                 let pages = parts.each_ref().map(|ranges| self.pages(ranges));
-                let zeroes = pages.map(|pages| pages.present - pages.own);
-                let present: u64 = pages.iter().map(|pages| pages.present).sum();
-                let are_few = zeroes.iter().sum::<u64>() <= present / MANY_ZEROES;
-                (pages.map(|pages| pages.own), are_few.then_some(zeroes), now_ns)
+                let before = self.latest.map(|latest| latest.zeroes);
+                (pages.map(|pages| pages.present), zeroes(pages, before), now_ns)
             }
         };
+        let resident = std::array::from_fn(|part| present[part].saturating_sub(zeroes[part]));
         self.latest = Some(Latest { zeroes, zeroes_ns, resident, others });
         resident
     }
@@ -150,8 +154,20 @@ impl Cost {
         let pages = ranges.iter().map(|range| self.pagemap.pages(range.start, range.end));
         pages.fold(Pages::default(), |sum, pages| Pages {
             present: sum.present + pages.present,
-            own: sum.own + pages.own,
+            resident: sum.resident + pages.resident,
+            unclear: sum.unclear + pages.unclear,
         })
+    }
+}
+
+/// How many bytes of each part are pages of zeroes, where `before` were at an earlier count. When most pages are unclear that were not
+/// before, a forked child shares them, and they are resident.
+fn zeroes(parts: [Pages; 3], before: Option<[u64; 3]>) -> [u64; 3] {
+    let sum = |bytes: fn(&Pages) -> u64| parts.iter().map(bytes).sum::<u64>();
+    let most_are_unclear = sum(|pages| pages.unclear) > sum(|pages| pages.present) / MOST_ZEROES;
+    match before {
+        Some(before) if most_are_unclear => before,
+        _ => parts.map(|pages| pages.present - pages.resident),
     }
 }
 
@@ -189,11 +205,19 @@ mod tests {
         read(41);
         assert_eq!(pages(3), 37, "this page of zeroes is not known yet");
         assert_eq!(pages(4 + AGE_NS), 36);
-        // With many pages of zeroes, each count is pagemap's.
-        (42..64).for_each(&read);
-        assert_eq!(pages(5 + 2 * AGE_NS), 36);
-        write(42);
-        assert_eq!(pages(6 + 2 * AGE_NS), 37);
+        assert_eq!(pages(5 + AGE_NS), 36, "known now");
+    }
+
+    /// Of 100 pages 3 are of zeroes. While a forked child shares all of them, the words of pagemap tell none from another.
+    #[test]
+    fn pages_that_a_child_shares_are_resident() {
+        let part =
+            |present, resident, unclear| [Pages { present, resident, unclear }, Pages::default(), Pages::default()];
+        assert_eq!(zeroes(part(100, 97, 3), None), [3, 0, 0], "unclear ones are pages of zeroes");
+        assert_eq!(zeroes(part(100, 50, 50), Some([3, 0, 0])), [50, 0, 0], "half of them too");
+        assert_eq!(zeroes(part(100, 0, 100), Some([3, 0, 0])), [3, 0, 0], "shared");
+        assert_eq!(zeroes(part(100, 0, 100), None), [100, 0, 0], "nothing is known of them");
+        assert_eq!(zeroes(part(100, 40, 0), Some([3, 0, 0])), [60, 0, 0], "the kernel has told them");
     }
 
     #[test]

@@ -108,26 +108,34 @@ fn size(name: &[u8]) -> tikv_jemalloc_ctl::Result<u64> {
 
 /// Whether an anonymous mapping is one of jemalloc's. `unreserved` says that it was mapped with MAP_NORESERVE, as
 /// jemalloc maps where the kernel lets it, and hardly anybody else; so such mappings do not merge with others. That
-/// alone is no proof: an extent of jemalloc's must begin or end the mapping, or the mapping has the form of a block of
-/// jemalloc's tables.
+/// alone is no proof: an extent of jemalloc's must begin or end the mapping, or the mapping has the form of its tables.
 pub fn owns(range: &Range, unreserved: bool) -> bool {
     let extent = |address: usize| jemalloc::owns(address as *const u8);
-    extent(range.start) || extent(range.end - page_bytes()) || (unreserved && is_base(range))
+    let tables = || tables_mapped().unwrap_or_default();
+    extent(range.start)
+        || extent(range.end - page_bytes())
+        || (unreserved && has_form_of_base(range) && begins_with_tables(range, tables(), extent))
 }
+
+/// Tables lie in blocks of whole huge pages.
+const HUGE: usize = 2 << 20;
 
 /// Whether [`owns`] needs to know of a mapping if it was mapped with MAP_NORESERVE.
 pub fn has_form_of_base(range: &Range) -> bool {
-    const HUGE: usize = 2 << 20;
     range.start.is_multiple_of(HUGE) && range.len().is_multiple_of(HUGE)
 }
 
-/// Blocks of tables are whole huge pages, and there are no more of them than `mapped` has beside the extents.
-fn is_base(range: &Range) -> bool {
-    let read = || -> tikv_jemalloc_ctl::Result<usize> {
-        epoch::advance()?;
-        Ok(stats::mapped::read()?.saturating_sub(extents()? as usize))
-    };
-    has_form_of_base(range) && range.len() <= read().unwrap_or_default()
+/// Whether `range` is tables, or begins with tables and goes on with an extent; the kernel merges their mappings. All tables are
+/// `tables` bytes, and `extent` tells whether an extent begins at an address.
+fn begins_with_tables(range: &Range, tables: usize, extent: impl Fn(usize) -> bool) -> bool {
+    let mut ends = (range.start..range.end).step_by(HUGE).skip(1).take(tables / HUGE);
+    range.len() <= tables || ends.any(extent)
+}
+
+/// The bytes of all tables: what is mapped beside the extents.
+fn tables_mapped() -> tikv_jemalloc_ctl::Result<usize> {
+    epoch::advance()?;
+    Ok(stats::mapped::read()?.saturating_sub(extents()? as usize))
 }
 
 /// jemalloc's version and settings, for the timeline's head.
@@ -148,4 +156,20 @@ pub fn allocator() -> Allocator {
     number(b"opt.oversize_threshold\0", "oversize_threshold");
     let version = tikv_jemalloc_ctl::version::read().unwrap_or_default().trim_end_matches('\0').to_owned();
     Allocator { backend: "jemalloc".to_owned(), version, config, doors: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two blocks of tables, and an extent behind the first one or behind both.
+    #[test]
+    fn a_mapping_may_begin_and_end_with_tables() {
+        let blocks = |from: usize, to: usize| from * HUGE..to * HUGE;
+        let extents_at = |block: usize| move |address: usize| address == block * HUGE;
+        assert!(begins_with_tables(&blocks(8, 10), 2 * HUGE, |_| false), "tables alone");
+        assert!(!begins_with_tables(&blocks(8, 11), 2 * HUGE, |_| false), "more than all tables");
+        assert!([9, 10].iter().all(|&at| begins_with_tables(&blocks(8, 100), 2 * HUGE, extents_at(at))));
+        assert!(!begins_with_tables(&blocks(8, 100), 2 * HUGE, extents_at(11)), "too far from its beginning");
+    }
 }

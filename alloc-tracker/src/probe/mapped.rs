@@ -3,11 +3,11 @@
 //! For /proc/self/smaps the kernel looks at every page of the process and at who else maps it, which takes 0.2 us a page.
 //! Most pages of a large process are its allocator's, and of these nothing is asked here. What is left mostly is as large at
 //! the end of a run as it was at its beginning.
-use super::resident::{Pagemap, Pages};
+use super::resident::Pagemap;
 use super::smaps::{self, Kind, Mapping, Range};
 
-/// Pages that may be the kernel's page of zeroes, or shared with a forked child: pagemap does not tell which. With more
-/// bytes of them than so many, smaps has to be asked. (The tracker's are left out, which are all known.)
+/// Pages that may be the kernel's page of zeroes, or shared with a forked child: before Linux 6.7, pagemap does not tell which.
+/// With more bytes of them than so many, smaps has to be asked. (The tracker's are left out, which are all known.)
 const UNCLEAR: u64 = 256 << 10;
 
 /// All mappings; those for which `is_left_out` have no resident bytes and count as `unreserved`. `tracker` are the addresses
@@ -35,12 +35,14 @@ fn count(mapping: &mut Mapping, pagemap: &Pagemap, tracker: &[Range]) -> Option<
         }
         Kind::Stack | Kind::Heap | Kind::Named | Kind::Anonymous => {
             let pages = pagemap.pages(start, end);
-            (mapping.rss, mapping.anonymous) = (pages.own, pages.own);
-            let zeroes = |pages: Pages| pages.present - pages.own;
+            (mapping.rss, mapping.anonymous) = (pages.resident, pages.resident);
+            if pages.unclear == 0 {
+                return Some(0);
+            }
             let within =
                 tracker.iter().map(|one| one.start.max(start)..one.end.min(end)).filter(|part| !part.is_empty());
-            let trackers: u64 = within.map(|part| zeroes(pagemap.pages(part.start, part.end))).sum();
-            Some(zeroes(pages).saturating_sub(trackers))
+            let trackers: u64 = within.map(|part| pagemap.pages(part.start, part.end).unclear).sum();
+            Some(pages.unclear.saturating_sub(trackers))
         }
     }
 }

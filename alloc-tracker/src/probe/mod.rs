@@ -9,7 +9,7 @@
 //! - [`gpu_sensors`]: how busy the GPUs are, and their power; [`device_probes`]: who asks all of them;
 //! - [`utilisation`]: processor time, page faults and context switches;
 //! - [`all`]: the probes above together, read on the recorder's ticks;
-//! - [`smaps`], [`resident`], [`mapped`], [`touched`]: which mappings and pages are resident; [`threads`]: whose stack is where;
+//! - [`smaps`], [`page_scan`], [`resident`], [`mapped`], [`touched`]: which mappings and pages are resident; [`threads`]: whose stack is where;
 //! - [`counted`]: the ledger's sums; [`claims`]: what an allocator says of itself; [`cost`]: what the tracker keeps
 //!   resident;
 //! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line;
@@ -39,6 +39,8 @@ mod utilisation;
 
 mod glibc;
 mod jemalloc;
+mod page_scan;
+
 mod resident;
 
 mod mapped;

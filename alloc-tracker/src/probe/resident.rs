@@ -1,10 +1,17 @@
 //! Which pages of a range are resident, page by page: from /proc/self/pagemap (Documentation/admin-guide/mm/pagemap.rst),
-//! or from `mincore`, which takes a tenth of the time.
+//! or from `mincore`.
 //!
 //! A page that the program has read and never written is the kernel's one page of zeroes. It is present, but the kernel
-//! does not count it as resident. pagemap tells such pages from the process's own, `mincore` does not.
+//! does not count it as resident. There are three instruments, of which each serves where the one before is missing:
+//!
+//! ```text
+//! a scan (Linux 6.7)    tells such pages from all others
+//! the words of pagemap  tell that a page is mapped once; others are pages of zeroes, or shared with a forked child
+//! mincore               tells only that a page is present
+//! ```
 use alloc_timeline::kept_file::KeptFile;
 
+use super::page_scan;
 use super::smaps::Range;
 use crate::sys::page_bytes;
 
@@ -16,13 +23,16 @@ const BLOCK: u64 = 512;
 #[derive(Debug)]
 pub struct Pagemap {
     file: Option<KeptFile>,
+    scans: bool,
     page_bytes: u64,
 }
 
 impl Pagemap {
     /// Opens the file.
     pub fn open() -> Self {
-        Pagemap { file: KeptFile::open("/proc/self/pagemap").ok(), page_bytes: page_bytes() as u64 }
+        let file = KeptFile::open("/proc/self/pagemap").ok();
+        let scans = file.as_ref().and_then(KeptFile::own).is_some_and(page_scan::is_possible);
+        Pagemap { file, scans, page_bytes: page_bytes() as u64 }
     }
 
     /// Which instrument counts the pages.
@@ -33,20 +43,33 @@ impl Pagemap {
         }
     }
 
-    /// Resident bytes of the anonymous pages that lie wholly or partly in `start..end`. Pages that the process shares
-    /// with a forked child are left out, because they cannot be told from pages of zeroes.
+    /// The bytes of `ranges`, which begin and end at pages, that are pages of zeroes; `None` where only words or `mincore` tell.
+    pub fn zeroes(&self, ranges: &[Range]) -> Option<u64> {
+        let file = self.scannable()?;
+        ranges.iter().map(|range| page_scan::zeroes(file, range)).sum()
+    }
+
+    fn scannable(&self) -> Option<&std::fs::File> {
+        self.file.as_ref().filter(|_| self.scans)?.own()
+    }
+
+    /// Resident bytes of the anonymous pages that lie wholly or partly in `start..end`, without the unclear ones.
     pub fn resident(&self, start: usize, end: usize) -> u64 {
-        self.pages(start, end).own
+        self.pages(start, end).resident
     }
 
     /// The pages that lie wholly or partly in `start..end`, in bytes.
     pub fn pages(&self, start: usize, end: usize) -> Pages {
         let (first, last) = (start as u64 / self.page_bytes, (end as u64).div_ceil(self.page_bytes));
+        let range = (first * self.page_bytes) as usize..(last * self.page_bytes) as usize;
         let Some(file) = &self.file else {
-            let [start, end] = [first, last].map(|page| (page * self.page_bytes) as usize);
-            let present = in_core(&[Range { start, end }]);
-            return Pages { present, own: present };
+            let present = in_core(&[range]);
+            return Pages { present, resident: present, unclear: 0 };
         };
+        let scanned = || page_scan::present_and_zeroes(self.scannable()?, &range);
+        if let Some([present, zeroes]) = scanned() {
+            return Pages { present, resident: present - zeroes, unclear: 0 };
+        }
         let mut pages = Pages::default();
         for block in (first..last).step_by(BLOCK as usize) {
             let end = last.min(block + BLOCK);
@@ -96,8 +119,10 @@ impl Pagemap {
 pub struct Pages {
     /// Those that are present.
     pub present: u64,
-    /// Those of them that this process alone has mapped; pages of zeroes are none.
-    pub own: u64,
+    /// Those of them that the kernel counts as resident, as far as this is known.
+    pub resident: u64,
+    /// Those of which it is not known: pages of zeroes, or shared with a forked child.
+    pub unclear: u64,
 }
 
 impl Pages {
@@ -124,7 +149,8 @@ impl Pages {
     fn add(&mut self, entry: u64, page_bytes: u64) {
         let (present, exclusive) = (entry >> 63, entry >> 56 & 1);
         self.present += present * page_bytes;
-        self.own += (present & exclusive) * page_bytes;
+        self.resident += (present & exclusive) * page_bytes;
+        self.unclear += (present & !exclusive & 1) * page_bytes;
     }
 }
 
@@ -171,14 +197,20 @@ mod tests {
         unsafe { start.add(20 * page).read_volatile() };
         let range = start.addr()..start.addr() + 64 * page;
         assert_eq!(in_core(std::slice::from_ref(&range)), 11 * page as u64);
-        let without = Pagemap { file: None, page_bytes: page as u64 };
-        let expected = Pages { present: 11 * page as u64, own: 11 * page as u64 };
+        let bytes = |pages: usize| (pages * page) as u64;
+        let without = Pagemap { file: None, ..Pagemap::open() };
+        let expected = Pages { present: bytes(11), resident: bytes(11), unclear: 0 };
         assert_eq!(without.pages(range.start + 1, range.end - 1), expected);
-        let pagemap = Pagemap::open();
+        let (pagemap, words) = (Pagemap::open(), Pagemap { scans: false, ..Pagemap::open() });
         if pagemap.file.is_none() {
             return println!("SKIPPED: no /proc/self/pagemap");
         }
-        let expected = Pages { own: 10 * page as u64, ..expected };
+        let expected = Pages { resident: bytes(10), unclear: bytes(1), ..expected };
+        assert_eq!(words.pages(range.start, range.end), expected);
+        if !pagemap.scans {
+            return println!("SKIPPED: the kernel has no PAGEMAP_SCAN");
+        }
+        let expected = Pages { unclear: 0, ..expected };
         assert_eq!(pagemap.pages(range.start, range.end), expected);
     }
 }

@@ -141,17 +141,16 @@ impl Survey {
     }
 }
 
-/// Pages of zeroes among the allocator's. There are two ways to find them, and each may find too many: pages that are
-/// shared with a forked child look the same, and pages may have been touched since smaps was read. The second way is the
-/// cheap one, and mostly says that there are none.
+/// Pages of zeroes among the allocator's. There are two ways to find them, and each may find too many: before Linux 6.7, pages
+/// that are shared with a forked child look the same, and pages may have been touched since smaps was read. The second way is
+/// the cheap one, and mostly says that there are none.
 fn zeroes(survey: &Survey, pagemap: &Pagemap) -> u64 {
     let unread = in_core(&survey.allocator).saturating_sub(survey.touched);
     if unread == 0 {
         return 0;
     }
     let pages = survey.allocator.iter().map(|range| pagemap.pages(range.start, range.end));
-    let (present, own) = pages.fold((0, 0), |(present, own), pages| (present + pages.present, own + pages.own));
-    (present - own).min(unread)
+    pages.map(|pages| pages.present - pages.resident).sum::<u64>().min(unread)
 }
 
 /// Whether only the kernel's flags can tell if a mapping is one of the allocator's.

@@ -118,6 +118,12 @@ fn every_line_is_right_over_jemalloc() {
     let lines: i64 = LINES.iter().map(|name| grown(&timeline, name, untouched)).sum();
     assert_near(lines, after - before, TRACKERS_PAGES, "untouched");
     assert!(after - before < MIB, "{before} {after}");
+    // A child that shares the tracker's pages takes nothing of them. (The free memory of its threads goes back to the kernel meanwhile.)
+    let [before, shared] = ["before fork", "forked"].map(|mark| {
+        let book = book(&timeline, mark);
+        ["shadow_map", "tables", "threads"].iter().map(|name| part(book, "tracker", name)).sum::<i64>()
+    });
+    assert_near(shared, before, TRACKERS_PAGES, "the tracker's pages, shared");
     for mark in &timeline.mark_books {
         let names: Vec<&str> = mark.book.lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, [&LINES[..], &["unexplained"]].concat(), "{}", mark.name);
