@@ -35,6 +35,7 @@ fn compile_shim(folder: &Path) {
         .file("shim/autocast.cpp")
         .file("shim/checkpoint.cpp")
         .file("shim/leaky_relu.cpp")
+        .file("shim/unscale.cpp")
         .include(folder.parent().unwrap_or(folder).join("include"))
         .std("c++17")
         .define("_GLIBCXX_USE_CXX11_ABI", "1")

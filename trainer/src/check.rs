@@ -15,9 +15,8 @@ use crate::cli::{
     InputArgs, LARGEST_INPUT, MOST_CLASSES, MOST_INPUTS, MOST_STEPS, MOST_THREADS, RunArgs, Switch, VariationArgs,
     WorkArgs,
 };
-use crate::device::DeviceName;
-use crate::model::ModelName;
 use crate::model::shape::{self, Misfit};
+use crate::model::{ModelName, Objective};
 use crate::model_flags;
 use crate::optimizer::{Optimizer, OptimizerName};
 use crate::precision::Precision;
@@ -46,7 +45,7 @@ pub fn settings(
     if let Some(settings) = optimizer {
         self::optimizer(settings)?;
     }
-    precision(args.precision, work.device)?;
+    precision(args.model, mode, args.precision)?;
     memory::memory_of_variation(args.model, work, optimizer, variation, args.precision)?;
     let needs_data = model_flags::needs_data(args.model, mode);
     let replay = model_flags::only_some(args, mode)?;
@@ -110,12 +109,11 @@ pub fn input(model: ModelName, given: &InputArgs) -> Result<()> {
     }
 }
 
-/// Checks that the device computes in such numbers.
-pub fn precision(precision: Precision, device: DeviceName) -> Result<()> {
+/// Checks that the model can learn in such numbers.
+pub fn precision(model: ModelName, mode: Mode, precision: Precision) -> Result<()> {
     ensure!(
-        precision == Precision::Fp32 || device == DeviceName::Cpu,
-        "--precision {precision} with --device {device}: mixed precision has been tested on a CPU alone; give --device cpu, \
-         or --precision fp32"
+        precision != Precision::Fp16 || mode == Mode::Infer || model.objective() == Objective::Classes,
+        "--precision fp16: the losses of {model} are not scaled, and small gradients would become 0; give bf16, or fp32"
     );
     Ok(())
 }

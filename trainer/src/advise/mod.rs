@@ -39,7 +39,6 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     check::sizes(model, work.batch, size, classes, true)?;
     check::optimizer(optimizer)?;
     check::memory(model, work, Some(optimizer), Precision::Fp32)?;
-    check::precision(Precision::Bf16, work.device)?;
     let data = check::data_folder(model, work.data.as_deref())?;
     let threads = check::threads(work.threads)?;
     interrupt::listen()?;

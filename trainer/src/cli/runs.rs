@@ -22,8 +22,9 @@ pub struct RunArgs {
     /// See [`WorkArgs`].
     #[command(flatten)]
     pub work: WorkArgs,
-    /// The numbers that the network computes in: fp32; or bf16, for libtorch's autocast on a CPU, under which convolutions,
-    /// linear layers and matrix products compute in bfloat16, and parameters, gradients and the optimizer stay in fp32.
+    /// The numbers that the network computes in: fp32; or bf16 or fp16, for libtorch's autocast, under which convolutions, linear
+    /// layers and matrix products compute in bfloat16 or in IEEE 754's 16 bits, and parameters, gradients and the optimizer stay in
+    /// fp32. In fp16 the loss is scaled, as PyTorch's GradScaler does; --json-times then has "loss_scale".
     #[arg(long, value_name = "PRECISION", default_value_t = Precision::Fp32)]
     pub precision: Precision,
     /// Timeline to write [default: MODEL-MODE.timeline.json].

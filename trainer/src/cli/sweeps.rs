@@ -65,7 +65,7 @@ pub struct Axes {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = typed::named::<OptimizerName>, default_value = "sgd")]
     #[serde(deserialize_with = "names", default = "usual_optimizer")]
     pub optimizer: Vec<OptimizerName>,
-    /// The numbers that the network computes in, separated by commas: fp32, bf16.
+    /// The numbers that the network computes in, separated by commas: fp32, bf16, fp16.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fp32")]
     #[serde(deserialize_with = "list", default = "usual_precision")]
     pub precision: Vec<Precision>,
@@ -216,7 +216,7 @@ mod tests {
         };
         says(&["--models", "resnet19"], "no `resnet19` here; did you mean resnet18?");
         says(&["--models", "lenet5", "--batch", "0"], "0 does nothing; give 1 or more");
-        says(&["--models", "lenet5", "--precision", "fp32,fp16"], "fp16: its gradients need to be scaled");
+        says(&["--models", "lenet5", "--precision", "fp32,tf32"], "tf32: there is no such precision here");
         says(&["--models", "lenet5", "--image-size", "smal"], "no `smal` here; did you mean small?");
         says(&["a.toml", "--batch", "2"], "cannot be used with");
         says(&[], "--models");

@@ -11,7 +11,7 @@ use crate::precision::Precision;
 /// Bytes that `batch` inputs of this shape need in training (`copies_of_parameters` counts the parameters
 /// themselves and whatever the optimizer keeps of the size of those that learn) or, without `training`, in inference.
 ///
-/// In bf16 a map that fp32 keeps has half of its bytes, or more where libtorch computes in fp32 all the same. The casts of
+/// In 16 bits a map that fp32 keeps has half of its bytes, or more where libtorch computes in fp32 all the same. The casts of
 /// the parameters come on top and are not counted.
 pub fn minimum_bytes(
     stages: &[Stage],
@@ -36,7 +36,7 @@ pub fn minimum_bytes(
     };
     Ok(match precision {
         Precision::Fp32 => fixed + maps,
-        Precision::Bf16 => fixed + maps / 2,
+        Precision::Bf16 | Precision::Fp16 => fixed + maps / 2,
     })
 }
 

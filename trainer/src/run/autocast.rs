@@ -1,14 +1,15 @@
-//! Mixed precision on a CPU: libtorch's autocast as a guard.
+//! Mixed precision: libtorch's autocast as a guard.
 //!
 //! Forward pass and loss run under it, the backward pass outside, as PyTorch's manual says: there each node computes in the
-//! type of its forward operator. Parameters stay in fp32. The first operator that takes one makes a copy in bf16, under its
+//! type of its forward operator. Parameters stay in fp32. The first operator that takes one makes a copy in 16 bits, under its
 //! own layer, and libtorch keeps the copy until the guard is dropped; the graph keeps it longer where backward needs it.
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
-use tch::{Result, TchError};
+use tch::{Device, Result, TchError};
 
 use crate::precision::Precision;
+use crate::settings::Settings;
 
 /// `trainer_autocast_state` of the shim.
 #[repr(C)]
@@ -20,46 +21,80 @@ struct Before {
 }
 
 unsafe extern "C" {
-    fn trainer_autocast_begin(before: *mut Before, error: *mut c_char, room: usize) -> bool;
-    fn trainer_autocast_end(before: *const Before);
+    fn trainer_autocast_begin(
+        on_gpu: bool,
+        in_bf16: bool,
+        before: *mut Before,
+        error: *mut c_char,
+        room: usize,
+    ) -> bool;
+    fn trainer_autocast_end(on_gpu: bool, before: *const Before);
 }
 
-/// While it lives, operators of this thread compute in bf16 where libtorch holds that to be safe. When it is dropped, also
+/// The numbers that a run computes in, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) precision: Precision,
+    pub(super) device: Device,
+}
+
+/// While it lives, operators of this thread compute in 16 bits where libtorch holds that to be safe. When it is dropped, also
 /// by a panic, all is as before.
 pub(super) struct Autocast {
+    on_gpu: bool,
     before: Before,
     /// libtorch's switch is one for each thread.
     _of_this_thread: PhantomData<*const ()>,
 }
 
-/// Autocast as `precision` asks for it; none in fp32.
-///
-/// # Errors
-/// When libtorch cannot switch it on.
-pub(super) fn autocast(precision: Precision) -> Result<Option<Autocast>> {
-    if precision == Precision::Fp32 {
-        return Ok(None);
+impl Numbers {
+    /// Those that the settings ask for.
+    pub(super) fn of(settings: &Settings) -> Numbers {
+        Numbers { precision: settings.precision, device: settings.device.into() }
     }
-    let (mut before, mut error) = (Before::default(), [0u8; 1024]);
-    // SAFETY: the shim writes to `before` and to at most as much of `error` as is said; both outlive the call.
-    if unsafe { trainer_autocast_begin(&mut before, error.as_mut_ptr().cast(), error.len()) } {
-        return Ok(Some(Autocast { before, _of_this_thread: PhantomData }));
+
+    /// Autocast to them; none in fp32.
+    ///
+    /// # Errors
+    /// When libtorch cannot switch it on.
+    pub(super) fn autocast(self) -> Result<Option<Autocast>> {
+        let in_bf16 = match self.precision {
+            Precision::Fp32 => return Ok(None),
+            Precision::Bf16 => true,
+            Precision::Fp16 => false,
+        };
+        let on_gpu = self.device != Device::Cpu;
+        let (mut before, mut error) = (Before::default(), [0u8; 1024]);
+        let (reason, room) = (error.as_mut_ptr().cast(), error.len());
+        // SAFETY: the shim writes to `before` and to at most as much of `error` as is said; both outlive the call.
+        if unsafe { trainer_autocast_begin(on_gpu, in_bf16, &mut before, reason, room) } {
+            return Ok(Some(Autocast { on_gpu, before, _of_this_thread: PhantomData }));
+        }
+        Err(told(&error))
     }
-    let reason = CStr::from_bytes_until_nul(&error).map(CStr::to_string_lossy).unwrap_or_default();
-    Err(TchError::Torch(reason.into_owned()))
+}
+
+/// What the shim says of an exception of libtorch's.
+pub(super) fn told(error: &[u8]) -> TchError {
+    let reason = CStr::from_bytes_until_nul(error).map(CStr::to_string_lossy).unwrap_or_default();
+    TchError::Torch(reason.into_owned())
 }
 
 impl Drop for Autocast {
     fn drop(&mut self) {
         // SAFETY: `before` is what `trainer_autocast_begin` filled on this thread, which the guard cannot leave.
-        unsafe { trainer_autocast_end(&self.before) };
+        unsafe { trainer_autocast_end(self.on_gpu, &self.before) };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tch::{Device, Kind, Tensor};
+    use tch::{Kind, Tensor};
+
+    fn autocast(precision: Precision) -> Result<Option<Autocast>> {
+        Numbers { precision, device: Device::Cpu }.autocast()
+    }
 
     /// The type of a product of two matrices in fp32.
     fn product() -> Kind {
@@ -68,13 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn products_are_bf16_while_the_guard_lives() {
+    fn products_are_in_16_bits_while_the_guard_lives() {
         assert!(autocast(Precision::Fp32).expect("nothing to do").is_none());
         assert_eq!(product(), Kind::Float);
         {
             let _outer = autocast(Precision::Bf16).expect("switched on");
             assert_eq!(product(), Kind::BFloat16);
-            drop(autocast(Precision::Bf16).expect("switched on once more"));
+            {
+                let _inner = autocast(Precision::Fp16).expect("switched on once more");
+                assert_eq!(product(), Kind::Half);
+            }
             assert_eq!(product(), Kind::BFloat16, "the outer one still holds");
         }
         assert_eq!(product(), Kind::Float);

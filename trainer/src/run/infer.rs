@@ -2,25 +2,24 @@
 use alloc_tracker::phase;
 use anyhow::Result;
 
-use super::autocast::autocast;
+use super::autocast::Numbers;
 use super::error::During;
 use super::recording::Recording;
 use super::step::{Figures, Step};
 use crate::data::Batches;
 use crate::model::Network;
-use crate::precision::Precision;
 
 /// A network that only runs forward, batch norm with its running statistics.
 pub(super) struct Inference {
     network: Network,
     batches: Batches,
-    precision: Precision,
+    numbers: Numbers,
 }
 
 impl Inference {
     /// Takes the network as it is, to be run by `forward`.
-    pub(super) fn new(network: Network, batches: Batches, precision: Precision) -> Inference {
-        Inference { network, batches, precision }
+    pub(super) fn new(network: Network, batches: Batches, numbers: Numbers) -> Inference {
+        Inference { network, batches, numbers }
     }
 }
 
@@ -31,7 +30,7 @@ impl Step for Inference {
             self.batches.next_batch().during("making the batch")?
         };
         // Until after the snapshot, so that it has the casts of the parameters.
-        let autocast = autocast(self.precision).during("switching autocast on")?;
+        let autocast = self.numbers.autocast().during("switching autocast on")?;
         let logits = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();

@@ -9,11 +9,10 @@ use alloc_tracker::phase;
 use anyhow::{Context, Result, bail};
 use tch::Kind;
 
-use super::autocast::autocast;
+use super::autocast::Numbers;
 use super::error::During;
 use crate::data::{Batches, ImageBatches, Portions};
 use crate::model::Network;
-use crate::precision::Precision;
 use crate::settings::{Increment, Settings};
 
 /// The images of a run by day, and those held out.
@@ -23,7 +22,7 @@ pub(super) struct Lessons {
     steps_a_day: u64,
     batch: usize,
     /// Accuracy is that of inference in these numbers.
-    precision: Precision,
+    numbers: Numbers,
 }
 
 impl Lessons {
@@ -38,7 +37,7 @@ impl Lessons {
             increment: settings.variation.increment,
             steps_a_day,
             batch: settings.batch as usize,
-            precision: settings.precision,
+            numbers: Numbers::of(settings),
         }))
     }
 
@@ -76,7 +75,7 @@ impl Lessons {
         let mut right = 0;
         for images in held_out.chunks(self.batch) {
             let batch = batches.batch_of(images).during("making a batch of held-out images")?;
-            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let _autocast = self.numbers.autocast().during("switching autocast on")?;
             let logits = network.forward(&batch.inputs, false).during("telling held-out images apart")?;
             let told = logits.f_argmax(-1, false).during("telling held-out images apart")?;
             let is_right = told.f_eq_tensor(&batch.labels).during("comparing with the labels")?;
@@ -89,6 +88,7 @@ impl Lessons {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::precision::Precision;
 
     #[test]
     fn days_learn_from_their_own_images_or_from_all_so_far() {
@@ -98,7 +98,7 @@ mod tests {
             increment,
             steps_a_day: 4,
             batch: 2,
-            precision: Precision::Fp32,
+            numbers: Numbers { precision: Precision::Fp32, device: tch::Device::Cpu },
         };
         assert_eq!(of(Increment::New).images(1), Some(vec![3, 4]));
         assert_eq!(of(Increment::All).images(1), Some(vec![1, 2, 3, 4]));

@@ -17,6 +17,7 @@ mod turns;
 mod step;
 
 mod lessons;
+mod loss_scale;
 mod parts;
 
 mod checkpointed;

@@ -24,10 +24,11 @@ use alloc_tracker::{layer, phase};
 use anyhow::{Context, Result};
 use tch::Tensor;
 
-use super::autocast::autocast;
+use super::autocast::Numbers;
 use super::backward::backward;
 use super::error::During;
 use super::lessons::Lessons;
+use super::loss_scale::LossScale;
 use super::parts::Parts;
 use super::recording::Recording;
 use super::step::{Figures, Step};
@@ -35,7 +36,6 @@ use crate::data::{Batch, Batches};
 use crate::model::plan::LOSS_LAYER;
 use crate::model::{Network, channels_last, cross_entropy, stored};
 use crate::optimizer::{Optimizer, Updater};
-use crate::precision::Precision;
 use crate::settings::{Layout, Settings, Variation};
 
 /// A network, what updates its parameters, and what it learns from.
@@ -43,7 +43,9 @@ pub(super) struct Training {
     network: Network,
     batches: Batches,
     updater: Updater,
-    precision: Precision,
+    numbers: Numbers,
+    /// In fp16 alone.
+    loss_scale: Option<LossScale>,
     parts: Parts,
     /// In how many equal parts a step runs its batch; a batch of `batches` is one of them.
     accumulate: u64,
@@ -63,10 +65,13 @@ impl Training {
     ) -> Result<Training> {
         let Variation { only, accumulate, layout, save_weights, .. } = &settings.variation;
         let updater = Updater::new(optimizer, network.store().trainable_variables());
+        let numbers = Numbers::of(settings);
+        let loss_scale = LossScale::of(numbers, network.store().trainable_variables());
         Ok(Training {
             network,
             updater: updater.during("making the optimizer")?,
-            precision: settings.precision,
+            numbers,
+            loss_scale: loss_scale.during("making the loss scale")?,
             parts: Parts::new(*only, settings.seed),
             accumulate: *accumulate,
             layout: *layout,
@@ -88,12 +93,23 @@ impl Step for Training {
             mean += loss;
             latest = Some(batch);
         }
+        let mut figures = vec![("loss", mean)];
         {
             let _phase = phase!("optimizer");
-            self.parts.update(&self.network, &mut self.updater)?;
+            let is_finite = match &mut self.loss_scale {
+                None => true,
+                Some(scale) => {
+                    figures.push(("loss_scale", scale.value().during("reading the loss scale")?));
+                    scale.unscale().during("dividing the gradients by the loss scale")?
+                }
+            };
+            match is_finite {
+                true => self.parts.update(&self.network, &mut self.updater)?,
+                false => self.updater.zero_grad().during("letting the gradients go")?,
+            }
         }
         recording.snapshot("end of step");
-        Ok(vec![("loss", mean)])
+        Ok(figures)
     }
 
     fn between(&mut self, done: u64) -> Result<Option<f64>> {
@@ -121,14 +137,18 @@ impl Training {
             batch
         };
         let loss = {
-            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let _autocast = self.numbers.autocast().during("switching autocast on")?;
             let logits = {
                 let _phase = phase!("forward");
                 self.network.forward(&batch.inputs, true).during("the forward pass")?
             };
             let _phase = phase!("loss");
             let _layer = layer!(LOSS_LAYER);
-            self.share(cross_entropy(logits, &batch.labels).during("the loss")?)?
+            let loss = self.share(cross_entropy(logits, &batch.labels).during("the loss")?)?;
+            match &self.loss_scale {
+                None => loss,
+                Some(scale) => scale.scaled(loss).during("scaling the loss")?,
+            }
         };
         if is_last {
             recording.snapshot("end of forward");
@@ -136,6 +156,10 @@ impl Training {
         let value = {
             let _phase = phase!("backward");
             backward(loss).during("the backward pass")?
+        };
+        let value = match &self.loss_scale {
+            None => value,
+            Some(scale) => value / scale.value().during("reading the loss scale")?,
         };
         if is_last {
             recording.snapshot("end of backward");

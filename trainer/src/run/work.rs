@@ -1,6 +1,7 @@
 //! What a run does over and over, by what its network learns and by the mode.
 use anyhow::{Context, Result, ensure};
 
+use super::autocast::Numbers;
 use super::checkpointed::Checkpointed;
 use super::dcgan::{self, Adversaries, Generation};
 use super::dqn::{Playing, QLearning};
@@ -58,7 +59,7 @@ pub(super) fn work(
         }
         (Objective::Classes, None) => {
             let network = of_stages(settings.stages())?;
-            Box::new(Inference::new(network, batches()?, settings.precision))
+            Box::new(Inference::new(network, batches()?, Numbers::of(settings)))
         }
         (Objective::Adversarial, Some(optimizer)) => {
             let networks = [labelled(dcgan::generator(settings))?, labelled(dcgan::discriminator(settings))?];

@@ -125,8 +125,8 @@ mod tests {
             (format!("{grid}batch = -1\n"), "line 3: `batch = -1`: `-1` is no whole number"),
             (format!("{grid}batch = []\n"), "line 3: `batch = []`: an empty list makes no point"),
             (
-                format!("{grid}precision = 'fp16'\n"),
-                "line 3: `precision = 'fp16'`: fp16: its gradients need to be scaled",
+                format!("{grid}precision = 'tf32'\n"),
+                "line 3: `precision = 'tf32'`: tf32: there is no such precision here",
             ),
             (format!("{grid}allocator = 'jemaloc'\n"), "no such allocator; give one of jemalloc"),
             ("[[grid]]\nmodels = ['lenet5', 'resnet19']\n".to_owned(), "line 2"),

@@ -1,9 +1,9 @@
 //! Mixed precision on a CPU: what is kept and where, what stays in fp32, whether it learns, and what is refused.
 //!
 //! Under autocast (`aten/src/ATen/autocast_mode.cpp` of PyTorch, the list of `AutocastCPU`) convolutions, linear layers and
-//! matrix products compute in bf16. An input in fp32 is cast under the layer that asked, and so is each of its parameters;
-//! `aten::_to_copy` owns the copies. All other operators take what reaches them: ReLU and pools stay in bf16, a batch norm
-//! leaves bf16 and has its statistics in fp32. The trainer has the loss computed in fp32, as PyTorch's `cross_entropy` does
+//! matrix products compute in 16 bits. An input in fp32 is cast under the layer that asked, and so is each of its parameters;
+//! `aten::_to_copy` owns the copies. All other operators take what reaches them: ReLU and pools stay in 16 bits, a batch norm
+//! leaves 16 bits and has its statistics in fp32. The trainer has the loss computed in fp32, as PyTorch's `cross_entropy` does
 //! under autocast.
 use crate::common::{ByLayer, by_layer, refused, small_data, tables, text, trainer};
 use alloc_timeline::{Category, Timeline};
@@ -130,7 +130,12 @@ fn resnet18(batch: u64, side: u64) -> Expected {
 /// while autocast is still on, the copies of the parameters and nothing else of the network but its logits.
 #[track_caller]
 fn check(model: &str, batch: u64, side: u64, last_layer: &str, expected: &Expected) {
-    let trained = run("train", model, batch, side, "bf16");
+    ["bf16", "fp16"].iter().for_each(|precision| check_in(precision, model, (batch, side), last_layer, expected));
+}
+
+#[track_caller]
+fn check_in(precision: &str, model: &str, (batch, side): (u64, u64), last_layer: &str, expected: &Expected) {
+    let trained = run("train", model, batch, side, precision);
     for table in tables(&trained, "end of forward") {
         assert_eq!(by_layer(&trained, table, Category::Activation, None), expected.saved, "{model}");
         let casts = by_layer(&trained, table, Category::Activation, Some("aten::_to_copy"));
@@ -141,7 +146,7 @@ fn check(model: &str, batch: u64, side: u64, last_layer: &str, expected: &Expect
             assert_eq!(by_layer(&trained, table, Category::Activation, None), ByLayer::new(), "{model}, {mark}");
         }
     }
-    let inferred = run("infer", model, batch, side, "bf16");
+    let inferred = run("infer", model, batch, side, precision);
     let mut there = expected.parameter_casts.clone();
     *there.entry(last_layer.to_owned()).or_default() += batch * CLASSES * BF16;
     for table in tables(&inferred, "end of inference") {
@@ -198,16 +203,18 @@ fn late_loss(precision: &str, seed: u64) -> f64 {
 #[test]
 fn it_learns_as_fp32_does() {
     let late = |precision: &str| (1..=5).map(|seed| late_loss(precision, seed)).collect::<Vec<f64>>();
-    let (fp32, bf16) = (late("fp32"), late("bf16"));
+    let fp32 = late("fp32");
     let most = |values: &[f64]| values.iter().copied().fold(f64::MIN, f64::max);
     let least = |values: &[f64]| values.iter().copied().fold(f64::MAX, f64::min);
     let chance = 10f64.ln();
-    assert!(most(&fp32) < chance && most(&bf16) < chance, "both learn: {fp32:?}, {bf16:?}");
     let spread = most(&fp32) - least(&fp32);
-    for (one, other) in fp32.iter().zip(&bf16) {
-        assert!((one - other).abs() < spread, "further apart than seeds are: {fp32:?}, {bf16:?}");
+    for mixed in [late("bf16"), late("fp16")] {
+        assert!(most(&fp32) < chance && most(&mixed) < chance, "both learn: {fp32:?}, {mixed:?}");
+        for (one, other) in fp32.iter().zip(&mixed) {
+            assert!((one - other).abs() < spread, "further apart than seeds are: {fp32:?}, {mixed:?}");
+        }
+        assert_ne!(fp32, mixed, "other numbers were computed in");
     }
-    assert_ne!(fp32, bf16, "other numbers were computed in");
 }
 
 /// Of 512 images 128 are held out, so each accuracy is a whole number of 128ths. What a step changes in part is refused.
@@ -253,17 +260,13 @@ fn what_a_sweep_counts_on_is_less_than_a_run_needs() {
 fn what_cannot_be_is_refused() {
     let train = ["train", "--model", "lenet5", "--image-size", "32", "--data", "nowhere"];
     let with = |more: &[&'static str]| trainer(&[&train[..], more].concat());
-    let fp16 = with(&["--precision", "fp16"]);
-    assert_eq!(fp16.code, Some(2), "{}", fp16.stderr);
-    assert!(
-        fp16.stderr.contains("its gradients need to be scaled") && fp16.stderr.contains("bf16 works"),
-        "{}",
-        fp16.stderr
-    );
-    refused(
-        &with(&["--precision", "bf16", "--device", "cuda:0"]),
-        &["--precision bf16 with --device cuda:0: mixed precision has been tested on a CPU alone"],
-    );
+    let tf32 = with(&["--precision", "tf32"]);
+    assert_eq!(tf32.code, Some(2), "{}", tf32.stderr);
+    assert!(tf32.stderr.contains("give fp32, bf16 or fp16"), "{}", tf32.stderr);
+    for model in ["dqn", "dcgan"] {
+        let ran = trainer(&["train", "--model", model, "--precision", "fp16", "--data", "nowhere"]);
+        refused(&ran, &["--precision fp16: the losses of", "are not scaled", "give bf16"]);
+    }
     refused(
         &trainer(&["plan", "--model", "lenet5", "--image-size", "32", "--precision", "bf16"]),
         &["--precision bf16: the rules of a plan are those of fp32", "--steps 2"],

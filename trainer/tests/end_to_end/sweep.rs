@@ -259,7 +259,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     refused("[[grid]]\nmodels = 'lenet5'\nbacth = 2\n", "bad.toml: line 3: `bacth = 2`: unknown field `bacth`");
     refused("[[grid]]\nmodels = 'lenet6'\n", "did you mean lenet5?");
     refused("[[grid]]\nmodels = 'lenet5'\nbatch = [2, 0]\n", "0 does nothing; give 1 or more");
-    refused("[[grid]]\nmodels = 'lenet5'\nprecision = 'fp16'\n", "on a CPU bf16 works");
+    refused("[[grid]]\nmodels = 'lenet5'\nprecision = 'tf32'\n", "there is no such precision here");
     refused("[[grid\n", "line 1");
     let missing = trainer(&["sweep", "no-such.toml"]);
     assert_eq!(missing.code, Some(2));

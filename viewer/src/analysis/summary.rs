@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::analysis::devices::{DeviceFigures, devices, no_device};
 use crate::analysis::owners::{OwnerBytes, owners};
 use crate::analysis::self_time::{SelfTimeFigures, self_time_figures};
-use crate::analysis::splits::Splits;
+use crate::analysis::splits::{Splits, by_category_and_op};
 use crate::analysis::unread::{UnreadFigures, unread_figures};
 use crate::analysis::usage::{Power, power};
 use crate::model::Run;
@@ -90,6 +90,8 @@ pub struct Peak {
     /// The same bytes by phase, layer, operator and category.
     #[serde(flatten)]
     pub splits: Splits,
+    /// The bytes of each category by operator: the copies that autocast has made are activations of `aten::_to_copy`.
+    pub by_category_and_op: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 /// Counts over the whole run.
@@ -173,6 +175,7 @@ pub fn summarise(run: &Run) -> Summary {
             slack_bytes: peak.slack_bytes,
             unattributed_bytes: peak.unattributed_bytes(scopes),
             splits: Splits::new(peak, scopes),
+            by_category_and_op: by_category_and_op(peak, scopes),
         },
         peak_requested: timeline.peak_requested,
         totals: TotalCounts {

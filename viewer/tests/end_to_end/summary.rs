@@ -46,6 +46,11 @@ fn the_parts_of_every_split_sum_to_the_byte() {
             let parts = summary["peak"][split].as_object().unwrap();
             assert_eq!(parts.values().map(|bytes| bytes.as_u64().unwrap()).sum::<u64>(), live, "{split}");
         }
+        let by_op = summary["peak"]["by_category_and_op"].as_object().unwrap();
+        for (category, bytes) in summary["peak"]["by_category"].as_object().unwrap() {
+            let ops = by_op[category].as_object().unwrap();
+            assert_eq!(ops.values().filter_map(Value::as_u64).sum::<u64>(), bytes.as_u64().unwrap(), "{category}");
+        }
     }
 }
 

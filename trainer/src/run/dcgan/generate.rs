@@ -4,8 +4,7 @@ use anyhow::Result;
 
 use super::networks;
 use crate::model::Network;
-use crate::precision::Precision;
-use crate::run::autocast::autocast;
+use crate::run::autocast::Numbers;
 use crate::run::error::During;
 use crate::run::recording::Recording;
 use crate::run::step::{Figures, Step};
@@ -15,15 +14,13 @@ use crate::settings::Settings;
 pub(in crate::run) struct Generation {
     generator: Network,
     batch: u64,
-    device: tch::Device,
-    precision: Precision,
+    numbers: Numbers,
 }
 
 impl Generation {
     /// Makes `--batch` images in each step.
     pub(in crate::run) fn new(generator: Network, settings: &Settings) -> Generation {
-        let (batch, device, precision) = (settings.batch, settings.device.into(), settings.precision);
-        Generation { generator, batch, device, precision }
+        Generation { generator, batch: settings.batch, numbers: Numbers::of(settings) }
     }
 }
 
@@ -31,10 +28,10 @@ impl Step for Generation {
     fn step(&mut self, recording: &Recording) -> Result<Figures> {
         let noise = {
             let _phase = phase!("data");
-            networks::noise(self.batch, self.device).during("making the noise")?
+            networks::noise(self.batch, self.numbers.device).during("making the noise")?
         };
         // Until after the snapshot, so that it has the casts of the parameters.
-        let autocast = autocast(self.precision).during("switching autocast on")?;
+        let autocast = self.numbers.autocast().during("switching autocast on")?;
         let images = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();

@@ -31,8 +31,7 @@ use crate::data::Batches;
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
 use crate::optimizer::{Optimizer, Updater};
-use crate::precision::Precision;
-use crate::run::autocast::autocast;
+use crate::run::autocast::Numbers;
 use crate::run::backward::backward;
 use crate::run::error::During;
 use crate::run::recording::Recording;
@@ -51,7 +50,7 @@ pub(in crate::run) struct Adversaries {
     batches: Batches,
     batch: u64,
     device: Device,
-    precision: Precision,
+    numbers: Numbers,
 }
 
 /// What a step works on.
@@ -85,7 +84,7 @@ impl Adversaries {
             batches,
             batch: settings.batch,
             device: settings.device.into(),
-            precision: settings.precision,
+            numbers: Numbers::of(settings),
         })
     }
 
@@ -106,7 +105,7 @@ impl Adversaries {
     /// back. Returns the loss.
     fn judge(&mut self, pass: &str, images: Tensor, labels: &Tensor, recording: &Recording) -> Result<f64> {
         let loss = {
-            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let _autocast = self.numbers.autocast().during("switching autocast on")?;
             let verdicts = {
                 let _phase = phase!(&format!("{pass}/forward"));
                 self.discriminator.forward(&images, true).during("the forward pass of the discriminator")?
@@ -135,7 +134,7 @@ impl Step for Adversaries {
         };
         let on_real = self.judge("discriminator/real", real, &ones, recording)?;
         let made = {
-            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let _autocast = self.numbers.autocast().during("switching autocast on")?;
             let _phase = phase!("generator/forward");
             self.generator.forward(&noise, true).during("the forward pass of the generator")?
         };

@@ -6,9 +6,8 @@ use tch::{Device, Tensor};
 
 use super::seen::states;
 use crate::model::Network;
-use crate::precision::Precision;
 use crate::reinforcement::Player;
-use crate::run::autocast::autocast;
+use crate::run::autocast::Numbers;
 use crate::run::error::During;
 use crate::run::recording::Recording;
 use crate::run::step::{Figures, Step};
@@ -19,14 +18,14 @@ pub(in crate::run) struct Playing {
     policy: Network,
     players: Vec<Player>,
     device: Device,
-    precision: Precision,
+    numbers: Numbers,
 }
 
 impl Playing {
     /// Each game has a seed of its own, which follows from the run's.
     pub(in crate::run) fn new(policy: Network, settings: &Settings) -> Playing {
         let players = (0..settings.batch).map(|game| Player::new(settings.seed.wrapping_add(game))).collect();
-        Playing { policy, players, device: settings.device.into(), precision: settings.precision }
+        Playing { policy, players, device: settings.device.into(), numbers: Numbers::of(settings) }
     }
 }
 
@@ -38,7 +37,7 @@ impl Step for Playing {
             states(&bytes, self.players.len(), self.device, recording).during("making the batch")?
         };
         // Until after the snapshot, so that it has the casts of the parameters.
-        let autocast = autocast(self.precision).during("switching autocast on")?;
+        let autocast = self.numbers.autocast().during("switching autocast on")?;
         let worth = {
             let _phase = phase!("infer");
             let _no_grad = tch::no_grad_guard();

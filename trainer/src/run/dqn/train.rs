@@ -26,10 +26,9 @@ use super::seen::{as_input, states};
 use crate::model::Network;
 use crate::model::plan::LOSS_LAYER;
 use crate::optimizer::{Optimizer, Updater};
-use crate::precision::Precision;
 use crate::random::Random;
 use crate::reinforcement::{ACTIONS, Player, Replay};
-use crate::run::autocast::autocast;
+use crate::run::autocast::Numbers;
 use crate::run::backward::backward;
 use crate::run::error::During;
 use crate::run::recording::Recording;
@@ -57,7 +56,7 @@ pub(in crate::run) struct QLearning {
     steps_done: u64,
     batch: usize,
     device: Device,
-    precision: Precision,
+    numbers: Numbers,
 }
 
 /// Moves that were played before, as tensors.
@@ -98,7 +97,7 @@ impl QLearning {
             steps_done: 0,
             batch: settings.batch as usize,
             device: settings.device.into(),
-            precision: settings.precision,
+            numbers: Numbers::of(settings),
         };
         learning.copy_to_target().during("copying the network")?;
         for _ in 0..settings.batch.max(Replay::FEWEST) {
@@ -121,7 +120,7 @@ impl QLearning {
         let _no_grad = tch::no_grad_guard();
         let seen = states(self.player.state(), 1, self.device, recording)?;
         let best = {
-            let _autocast = autocast(self.precision)?;
+            let _autocast = self.numbers.autocast()?;
             best_actions(&self.policy.forward(&seen, false)?)?[0] as usize
         };
         let is_random = self.random.share() < random_share(self.steps_done);
@@ -147,7 +146,7 @@ impl QLearning {
     fn targets(&mut self, next_states: &Tensor, rewards: &Tensor, went_on: &Tensor) -> tch::Result<Tensor> {
         let _no_grad = tch::no_grad_guard();
         let next_worth = {
-            let _autocast = autocast(self.precision)?;
+            let _autocast = self.numbers.autocast()?;
             self.target.forward(next_states, false)?
         };
         let _layer = layer!(LOSS_LAYER);
@@ -171,7 +170,7 @@ impl Step for QLearning {
         };
         drop((rewards, next_states, went_on));
         let loss = {
-            let _autocast = autocast(self.precision).during("switching autocast on")?;
+            let _autocast = self.numbers.autocast().during("switching autocast on")?;
             let worth = {
                 let _phase = phase!("forward");
                 self.policy.forward(&states, true).during("the forward pass")?
