@@ -38,7 +38,7 @@ impl Splits {
 /// The bytes of each category by operator. All of them sum to the table's live bytes.
 pub(super) fn by_category_and_op(table: &Snapshot, scopes: &[Scope]) -> BTreeMap<String, BTreeMap<String, u64>> {
     let mut rows: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
-    table.rows.iter().for_each(|row| rows.entry(row.category.name()).or_default().push(row.clone()));
+    table.rows.iter().for_each(|row| rows.entry(row.category.name()).or_default().push(*row));
     let by_op = |rows: &[Row]| split_by(rows, scopes, Dimension::Op, |row| row.usable_bytes);
     rows.into_iter()
         .map(|(category, rows)| (category.to_owned(), by_op(&rows)))
