@@ -176,8 +176,10 @@ fn fork(session: &Session) {
     // SAFETY: the child only waits for the signal that ends it.
     let child = unsafe {
         let child = libc::fork();
-        while child == 0 {
-            libc::pause();
+        if child == 0 {
+            loop {
+                libc::pause();
+            }
         }
         child
     };
