@@ -2,8 +2,9 @@
 // functions reach the autocast of CUDA alone, and none of its types.
 #include <ATen/autocast_mode.h>
 
-#include <cstring>
 #include <exception>
+
+#include "failure.h"
 
 extern "C" {
 // What was set before; `end` sets it again.
@@ -32,8 +33,7 @@ bool trainer_autocast_begin(
     at::autocast::increment_nesting();
     return true;
   } catch (const std::exception& problem) {
-    std::strncpy(error, problem.what(), room - 1);
-    error[room - 1] = '\0';
+    tell(problem, error, room);
     return false;
   }
 }

@@ -9,21 +9,17 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "failure.h"
+
 namespace {
 
 using torch::autograd::Edge;
 using torch::autograd::variable_list;
-
-void tell(const std::exception& problem, char* error, size_t room) {
-  std::strncpy(error, problem.what(), room - 1);
-  error[room - 1] = '\0';
-}
 
 // Lets the caller's list of gradients go as soon as the first node has them: the engine keeps the list to the end of the
 // pass, and the gradient of a map is as large as the map.

@@ -2,8 +2,9 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/leaky_relu.h>
 
-#include <cstring>
 #include <exception>
+
+#include "failure.h"
 
 extern "C" {
 // A tensor of its own for the result, which the caller owns; in place, the result lies in the storage of `tensor`. On
@@ -13,8 +14,7 @@ void* trainer_leaky_relu(void* tensor, double slope, bool in_place, char* error,
     at::Tensor& map = *static_cast<at::Tensor*>(tensor);
     return new at::Tensor(in_place ? at::leaky_relu_(map, slope) : at::leaky_relu(map, slope));
   } catch (const std::exception& problem) {
-    std::strncpy(error, problem.what(), room - 1);
-    error[room - 1] = '\0';
+    tell(problem, error, room);
     return nullptr;
   }
 }

@@ -2,9 +2,10 @@
 // `torch.amp.GradScaler` calls. tch does not have it.
 #include <ATen/ATen.h>
 
-#include <cstring>
 #include <exception>
 #include <vector>
+
+#include "failure.h"
 
 extern "C" {
 // `gradients` are multiplied by `factor`, in place; `found` becomes 1 where one of them is infinite or no number. False, and in
@@ -25,8 +26,7 @@ bool trainer_unscale(
     at::_amp_foreach_non_finite_check_and_unscale_(all, *found, *factor);
     return true;
   } catch (const std::exception& problem) {
-    std::strncpy(error, problem.what(), room - 1);
-    error[room - 1] = '\0';
+    tell(problem, error, room);
     return false;
   }
 }

@@ -12,6 +12,7 @@
 //! optimizer              what updates the parameters, and how much it keeps
 //! precision              the numbers that a network computes in
 //! random                 random numbers that are the same everywhere
+//! shim_failure           why libtorch failed, where tch has no function of its own
 //! data                   IDX files -> images and labels, texts -> tokens and labels -> batches of tensors
 //! reinforcement          a game, what a player sees of it, and a memory of what was played
 //! model                  stages -> shapes -> plan, minimum of memory; stages -> weights -> network
@@ -52,6 +53,7 @@ mod chart;
 mod interrupt;
 mod precision;
 mod random;
+mod shim_failure;
 
 mod data;
 mod optimizer;

@@ -125,6 +125,11 @@ impl Instruments {
     pub fn tracker(&mut self, heap: u64, others: Option<u64>, now_ns: u64) -> BTreeMap<String, u64> {
         self.cost.overhead(heap, others, now_ns)
     }
+
+    /// What tells whether the process has changed: when it is the same before readings and after them, they are of one instant.
+    pub fn state(&self) -> Option<(Counted, Sizes)> {
+        Some((Counted { tracker: 0, blocks: 0, ..Counted::now() }, self.statm.read()?))
+    }
 }
 
 impl Listed {
@@ -152,11 +157,6 @@ impl BookReadings {
         let touched = touched.map(|count| count.bytes);
         let pages_from = instruments.cost.source();
         Some(BookReadings { time_ns, counted, rss, files, claims, touched, tracker, pages_from })
-    }
-
-    /// What tells whether the process has changed: when it is the same before readings and after them, they are of one instant.
-    pub fn state(instruments: &Instruments) -> Option<(Counted, Sizes)> {
-        Some((Counted { tracker: 0, blocks: 0, ..Counted::now() }, instruments.statm.read()?))
     }
 
     /// Readings when so many bytes were live, for tests.

@@ -52,9 +52,8 @@ pub fn overhead_now() -> BTreeMap<String, u64> {
 
 /// What a count used of the one before is counted anew after so many nanoseconds.
 const AGE_NS: u64 = 2_000_000_000;
-/// Pages that may be of zeroes are taken for those that a forked child shares when they are more than 1 part in this, and pages
-/// of zeroes were known before.
-const MOST_ZEROES: u64 = 2;
+/// Most of the pages are more than 1 part in this.
+const MOST: u64 = 2;
 /// The tracker's pages are as many as before while the process's other anonymous pages differ by at most 1 part in this
 /// from what they were.
 const SAME: u64 = 128;
@@ -100,7 +99,7 @@ impl Cost {
         self.pagemap.source()
     }
 
-    /// The instrument that tells them.
+    /// The instrument that tells pages of zeroes.
     pub fn pagemap(&self) -> &Pagemap {
         &self.pagemap
     }
@@ -160,11 +159,11 @@ impl Cost {
     }
 }
 
-/// How many bytes of each part are pages of zeroes, where `before` were at an earlier count. When most pages are unclear that were not
-/// before, a forked child shares them, and they are resident.
+/// How many bytes of each part are pages of zeroes, where `before` were at an earlier count. Unclear pages are either of zeroes or shared
+/// with a forked child. When most pages are unclear, a child shares them, and as many are of zeroes as before.
 fn zeroes(parts: [Pages; 3], before: Option<[u64; 3]>) -> [u64; 3] {
     let sum = |bytes: fn(&Pages) -> u64| parts.iter().map(bytes).sum::<u64>();
-    let most_are_unclear = sum(|pages| pages.unclear) > sum(|pages| pages.present) / MOST_ZEROES;
+    let most_are_unclear = sum(|pages| pages.unclear) > sum(|pages| pages.present) / MOST;
     match before {
         Some(before) if most_are_unclear => before,
         _ => parts.map(|pages| pages.present - pages.resident),

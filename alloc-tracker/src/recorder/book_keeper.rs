@@ -54,10 +54,10 @@ pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
         let mut instruments = Instruments::open();
         // The ledger's totals are whole only when the events in the ring have been read.
         with_replay(|_| ());
-        let before = BookReadings::state(&instruments);
+        let before = instruments.state();
         let now = clock.now_ns();
         readings = BookReadings::take(clock.since_start(now), survey, &mut instruments);
-        if BookReadings::state(&instruments) == before {
+        if instruments.state() == before {
             break;
         }
     }

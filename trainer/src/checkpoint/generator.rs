@@ -3,7 +3,7 @@ use std::ffi::{c_char, c_void};
 
 use tch::{Result, Tensor};
 
-use super::root::reason;
+use crate::shim_failure::ShimFailure;
 
 unsafe extern "C" {
     fn trainer_generator_state(tensor: *const c_void, error: *mut c_char, room: usize) -> *mut c_void;
@@ -25,11 +25,11 @@ impl GeneratorState {
     /// # Errors
     /// When libtorch fails.
     pub(super) fn of(tensor: &Tensor) -> Result<GeneratorState> {
-        let mut error = [0u8; 1024];
+        let mut failure = ShimFailure::none();
         // SAFETY: `as_ptr` is the at::Tensor that `tensor` owns, alive for the call; there is as much room as is said.
-        let state = unsafe { trainer_generator_state(tensor.as_ptr().cast(), error.as_mut_ptr().cast(), error.len()) };
+        let state = unsafe { trainer_generator_state(tensor.as_ptr().cast(), failure.as_mut_ptr(), ShimFailure::ROOM) };
         if state.is_null() {
-            return Err(reason(&error));
+            return Err(failure.error());
         }
         // SAFETY: it is a new at::Tensor, which is ours.
         Ok(GeneratorState(unsafe { Tensor::from_ptr(state.cast()) }))
@@ -40,12 +40,12 @@ impl GeneratorState {
     /// # Errors
     /// When libtorch fails.
     pub(super) fn set(&self, tensor: &Tensor) -> Result<()> {
-        let mut error = [0u8; 1024];
+        let mut failure = ShimFailure::none();
         // SAFETY: both are at::Tensors that their owners keep alive for the call; there is as much room as is said.
         let done = unsafe {
             let (tensor, state) = (tensor.as_ptr().cast(), self.0.as_ptr().cast());
-            trainer_set_generator_state(tensor, state, error.as_mut_ptr().cast(), error.len())
+            trainer_set_generator_state(tensor, state, failure.as_mut_ptr(), ShimFailure::ROOM)
         };
-        if done { Ok(()) } else { Err(reason(&error)) }
+        if done { Ok(()) } else { Err(failure.error()) }
     }
 }

@@ -1,16 +1,15 @@
 //! The start of a backward pass in the middle of a network: tch's own starts from a loss alone.
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 
-use tch::{Result, TchError, Tensor};
+use tch::{Result, Tensor};
+
+use crate::shim_failure::ShimFailure;
 
 unsafe extern "C" {
     fn trainer_root(tensor: *const c_void, error: *mut c_char, room: usize) -> *mut c_void;
     fn trainer_root_free(root: *mut c_void);
     fn trainer_root_backward(root: *mut c_void, gradient: *mut c_void, error: *mut c_char, room: usize) -> bool;
 }
-
-/// Room for the reason of a failure.
-const ROOM: usize = 1024;
 
 /// Where the backward pass from a tensor starts. It holds the tensor's graph, and not its elements.
 #[derive(Debug)]
@@ -22,10 +21,10 @@ impl Root {
     /// # Errors
     /// When it was not.
     pub(super) fn of(tensor: &Tensor) -> Result<Root> {
-        let mut error = [0u8; ROOM];
+        let mut failure = ShimFailure::none();
         // SAFETY: `as_ptr` is the at::Tensor that `tensor` owns, alive for the call; there is as much room as is said.
-        let root = unsafe { trainer_root(tensor.as_ptr().cast(), error.as_mut_ptr().cast(), error.len()) };
-        if root.is_null() { Err(reason(&error)) } else { Ok(Root(root)) }
+        let root = unsafe { trainer_root(tensor.as_ptr().cast(), failure.as_mut_ptr(), ShimFailure::ROOM) };
+        if root.is_null() { Err(failure.error()) } else { Ok(Root(root)) }
     }
 
     /// Runs the backward pass when the tensor's gradient is `gradient`, which is let go as soon as it was used. The gradients
@@ -34,13 +33,13 @@ impl Root {
     /// # Errors
     /// When libtorch fails.
     pub(super) fn backward(self, mut gradient: Tensor) -> Result<()> {
-        let mut error = [0u8; ROOM];
+        let mut failure = ShimFailure::none();
         // SAFETY: the root is alive until `self` is dropped. `gradient` owns the at::Tensor behind `as_mut_ptr`, which is left
         // without a value and is still to be freed, which dropping it does.
         let done = unsafe {
-            trainer_root_backward(self.0, gradient.as_mut_ptr().cast(), error.as_mut_ptr().cast(), error.len())
+            trainer_root_backward(self.0, gradient.as_mut_ptr().cast(), failure.as_mut_ptr(), ShimFailure::ROOM)
         };
-        if done { Ok(()) } else { Err(reason(&error)) }
+        if done { Ok(()) } else { Err(failure.error()) }
     }
 }
 
@@ -49,12 +48,6 @@ impl Drop for Root {
         // SAFETY: it came from `trainer_root`, and nobody else has it.
         unsafe { trainer_root_free(self.0) };
     }
-}
-
-/// What the shim wrote of a failure.
-pub(super) fn reason(error: &[u8]) -> TchError {
-    let text = CStr::from_bytes_until_nul(error).map(CStr::to_string_lossy).unwrap_or_default();
-    TchError::Torch(text.into_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! libtorch's leaky ReLU with a slope, which tch's own does not take.
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 
-use tch::{Result, TchError, Tensor};
+use tch::{Result, Tensor};
+
+use crate::shim_failure::ShimFailure;
 
 unsafe extern "C" {
     fn trainer_leaky_relu(
@@ -15,14 +17,13 @@ unsafe extern "C" {
 
 /// x where x > 0, else `slope` x. In place the result lies in the storage of `map`, which is lost.
 pub(super) fn leaky_relu(map: &Tensor, slope: f64, in_place: bool) -> Result<Tensor> {
-    let mut error = [0u8; 1024];
+    let mut failure = ShimFailure::none();
     // SAFETY: `as_ptr` is the at::Tensor that `map` owns, alive for the call; there is as much room as is said. In place it
     // writes to the tensor's elements, as every function of tch that ends in `_` does on a shared handle.
     let result =
-        unsafe { trainer_leaky_relu(map.as_ptr().cast(), slope, in_place, error.as_mut_ptr().cast(), error.len()) };
+        unsafe { trainer_leaky_relu(map.as_ptr().cast(), slope, in_place, failure.as_mut_ptr(), ShimFailure::ROOM) };
     if result.is_null() {
-        let reason = CStr::from_bytes_until_nul(&error).map(CStr::to_string_lossy).unwrap_or_default();
-        return Err(TchError::Torch(reason.into_owned()));
+        return Err(failure.error());
     }
     // SAFETY: it is a new at::Tensor, which is ours.
     Ok(unsafe { Tensor::from_ptr(result.cast()) })

@@ -3,13 +3,14 @@
 //! Forward pass and loss run under it, the backward pass outside, as PyTorch's manual says: there each node computes in the
 //! type of its forward operator. Parameters stay in fp32. The first operator that takes one makes a copy in 16 bits, under its
 //! own layer, and libtorch keeps the copy until the guard is dropped; the graph keeps it longer where backward needs it.
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::marker::PhantomData;
 
-use tch::{Device, Result, TchError};
+use tch::{Device, Result};
 
 use crate::precision::Precision;
 use crate::settings::Settings;
+use crate::shim_failure::ShimFailure;
 
 /// `trainer_autocast_state` of the shim.
 #[repr(C)]
@@ -64,20 +65,14 @@ impl Numbers {
             Precision::Fp16 => false,
         };
         let on_gpu = self.device != Device::Cpu;
-        let (mut before, mut error) = (Before::default(), [0u8; 1024]);
-        let (reason, room) = (error.as_mut_ptr().cast(), error.len());
-        // SAFETY: the shim writes to `before` and to at most as much of `error` as is said; both outlive the call.
+        let (mut before, mut failure) = (Before::default(), ShimFailure::none());
+        let (reason, room) = (failure.as_mut_ptr(), ShimFailure::ROOM);
+        // SAFETY: the shim writes to `before` and to at most as much of `failure` as is said; both outlive the call.
         if unsafe { trainer_autocast_begin(on_gpu, in_bf16, &mut before, reason, room) } {
             return Ok(Some(Autocast { on_gpu, before, _of_this_thread: PhantomData }));
         }
-        Err(told(&error))
+        Err(failure.error())
     }
-}
-
-/// What the shim says of an exception of libtorch's.
-pub(super) fn told(error: &[u8]) -> TchError {
-    let reason = CStr::from_bytes_until_nul(error).map(CStr::to_string_lossy).unwrap_or_default();
-    TchError::Torch(reason.into_owned())
 }
 
 impl Drop for Autocast {

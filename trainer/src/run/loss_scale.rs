@@ -7,8 +7,9 @@ use std::ffi::c_char;
 
 use tch::{Device, Kind, Result, Tensor};
 
-use super::autocast::{Numbers, told};
+use super::autocast::Numbers;
 use crate::precision::Precision;
+use crate::shim_failure::ShimFailure;
 
 /// `torch.amp.GradScaler`'s own (torch/amp/grad_scaler.py).
 const FIRST: f64 = 65_536.0;
@@ -71,14 +72,14 @@ impl LossScale {
     fn divide(&self, gradients: &[Tensor], found: &mut Tensor) -> Result<()> {
         let factor = self.scale.f_reciprocal()?;
         let pointers: Vec<*const torch_sys::C_tensor> = gradients.iter().map(Tensor::as_ptr).collect();
-        let mut error = [0u8; 1024];
-        let (reason, room) = (error.as_mut_ptr().cast(), error.len());
+        let mut failure = ShimFailure::none();
+        let (reason, room) = (failure.as_mut_ptr(), ShimFailure::ROOM);
         // SAFETY: the pointers are those of tensors that outlive the call, as many as is said; the shim writes at most as much of
-        // `error` as is said.
+        // `failure` as is said.
         let done = unsafe {
             trainer_unscale(pointers.as_ptr(), pointers.len(), found.as_mut_ptr(), factor.as_ptr(), reason, room)
         };
-        if done { Ok(()) } else { Err(told(&error)) }
+        if done { Ok(()) } else { Err(failure.error()) }
     }
 }
 

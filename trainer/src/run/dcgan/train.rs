@@ -24,7 +24,7 @@
 //! for the pass `generator`: that is why the generator's maps are alive in both.
 use alloc_tracker::{layer, phase};
 use anyhow::Result;
-use tch::{Device, Kind, Reduction, Tensor};
+use tch::{Kind, Reduction, Tensor};
 
 use super::networks;
 use crate::data::Batches;
@@ -49,7 +49,6 @@ pub(in crate::run) struct Adversaries {
     update_discriminator: Updater,
     batches: Batches,
     batch: u64,
-    device: Device,
     numbers: Numbers,
 }
 
@@ -83,7 +82,6 @@ impl Adversaries {
             discriminator,
             batches,
             batch: settings.batch,
-            device: settings.device.into(),
             numbers: Numbers::of(settings),
         })
     }
@@ -91,11 +89,11 @@ impl Adversaries {
     fn batch(&mut self) -> Result<Batch> {
         let batch = self.batches.next_batch().during("making the batch")?;
         let label = |value: f64| {
-            Tensor::f_full([self.batch as i64], value, (Kind::Float, self.device)).during("making the labels")
+            Tensor::f_full([self.batch as i64], value, (Kind::Float, self.numbers.device)).during("making the labels")
         };
         Ok(Batch {
             real: batch.inputs,
-            noise: networks::noise(self.batch, self.device).during("making the noise")?,
+            noise: networks::noise(self.batch, self.numbers.device).during("making the noise")?,
             ones: label(1.0)?,
             zeros: label(0.0)?,
         })

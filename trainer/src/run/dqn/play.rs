@@ -2,7 +2,7 @@
 //! worth most.
 use alloc_tracker::phase;
 use anyhow::Result;
-use tch::{Device, Tensor};
+use tch::Tensor;
 
 use super::seen::states;
 use crate::model::Network;
@@ -17,7 +17,6 @@ use crate::settings::Settings;
 pub(in crate::run) struct Playing {
     policy: Network,
     players: Vec<Player>,
-    device: Device,
     numbers: Numbers,
 }
 
@@ -25,7 +24,7 @@ impl Playing {
     /// Each game has a seed of its own, which follows from the run's.
     pub(in crate::run) fn new(policy: Network, settings: &Settings) -> Playing {
         let players = (0..settings.batch).map(|game| Player::new(settings.seed.wrapping_add(game))).collect();
-        Playing { policy, players, device: settings.device.into(), numbers: Numbers::of(settings) }
+        Playing { policy, players, numbers: Numbers::of(settings) }
     }
 }
 
@@ -34,7 +33,7 @@ impl Step for Playing {
         let seen = {
             let _phase = phase!("data");
             let bytes = self.players.iter().map(Player::state).collect::<Vec<&[u8]>>().concat();
-            states(&bytes, self.players.len(), self.device, recording).during("making the batch")?
+            states(&bytes, self.players.len(), self.numbers.device, recording).during("making the batch")?
         };
         // Until after the snapshot, so that it has the casts of the parameters.
         let autocast = self.numbers.autocast().during("switching autocast on")?;

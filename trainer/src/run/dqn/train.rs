@@ -19,7 +19,7 @@
 use alloc_timeline::Category;
 use alloc_tracker::{layer, phase};
 use anyhow::Result;
-use tch::{Device, Kind, Reduction, Tensor};
+use tch::{Kind, Reduction, Tensor};
 
 use super::play::best_actions;
 use super::seen::{as_input, states};
@@ -55,7 +55,6 @@ pub(in crate::run) struct QLearning {
     random: Random,
     steps_done: u64,
     batch: usize,
-    device: Device,
     numbers: Numbers,
 }
 
@@ -96,7 +95,6 @@ impl QLearning {
             random: Random::new(settings.seed),
             steps_done: 0,
             batch: settings.batch as usize,
-            device: settings.device.into(),
             numbers: Numbers::of(settings),
         };
         learning.copy_to_target().during("copying the network")?;
@@ -118,7 +116,7 @@ impl QLearning {
     /// Plays a move and stores it. Returns its reward.
     fn act(&mut self, recording: &Recording) -> tch::Result<f32> {
         let _no_grad = tch::no_grad_guard();
-        let seen = states(self.player.state(), 1, self.device, recording)?;
+        let seen = states(self.player.state(), 1, self.numbers.device, recording)?;
         let best = {
             let _autocast = self.numbers.autocast()?;
             best_actions(&self.policy.forward(&seen, false)?)?[0] as usize
@@ -132,12 +130,12 @@ impl QLearning {
 
     fn sample(&mut self, recording: &Recording) -> tch::Result<Sample> {
         let drawn = self.replay.draw(self.batch, &mut self.random);
-        let moved = |tensor: Tensor| tch::Result::Ok(as_input(tensor.f_to_device(self.device)?, recording));
+        let moved = |tensor: Tensor| tch::Result::Ok(as_input(tensor.f_to_device(self.numbers.device)?, recording));
         Ok(Sample {
-            states: states(&drawn.states, self.batch, self.device, recording)?,
+            states: states(&drawn.states, self.batch, self.numbers.device, recording)?,
             actions: moved(Tensor::f_from_slice(&drawn.actions)?.f_view([-1, 1])?)?,
             rewards: moved(Tensor::f_from_slice(&drawn.rewards)?)?,
-            next_states: states(&drawn.next_states, self.batch, self.device, recording)?,
+            next_states: states(&drawn.next_states, self.batch, self.numbers.device, recording)?,
             went_on: moved(Tensor::f_from_slice(&drawn.went_on)?)?,
         })
     }
