@@ -30,27 +30,11 @@ static WITHOUT_COUNTDOWN: AtomicU64 = AtomicU64::new(0);
 /// evenly.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Whether a sample point falls into the next `bytes` bytes that this thread allocates. `sampler` is the one in the
-/// thread's slot, with the slot's number.
-#[inline]
-pub fn is_due(sampler: Option<(&Sampler, u32)>, bytes: u64) -> bool {
-    match sampler {
-        Some((sampler, slot)) if sampler.busy.load(Ordering::Relaxed) == 0 => {
-            // A handler that interrupts this has ended before this goes on, so plain loads and stores are enough.
-            sampler.busy.store(1, Ordering::Relaxed);
-            compiler_fence(Ordering::SeqCst);
-            let due = sampler.count_down(bytes, mean_bytes(), slot.into());
-            compiler_fence(Ordering::SeqCst);
-            sampler.busy.store(0, Ordering::Relaxed);
-            due
-        }
-        // The thread has no slot, or this is a signal handler that interrupted the arm above: this block is decided
-        // about on its own.
-        _ => {
-            let number = WITHOUT_COUNTDOWN.fetch_add(1, Ordering::Relaxed).wrapping_mul(STRIDE);
-            unit(mixed(seed() ^ number)) <= probability(bytes, mean_bytes())
-        }
-    }
+/// Whether a sample point falls into a block of `bytes` bytes that is decided about on its own: that of a thread without a slot, or of a
+/// signal handler that has interrupted its thread's countdown.
+pub fn is_due_alone(bytes: u64) -> bool {
+    let number = WITHOUT_COUNTDOWN.fetch_add(1, Ordering::Relaxed).wrapping_mul(STRIDE);
+    unit(mixed(seed() ^ number)) <= probability(bytes, mean_bytes())
 }
 
 /// For how many bytes a sampled block of `bytes` bytes stands, rounded to a whole number.
@@ -59,15 +43,51 @@ pub fn weight(bytes: u64) -> u64 {
 }
 
 impl Sampler {
-    fn count_down(&self, bytes: u64, mean: u64, slot: u64) -> bool {
+    /// Runs `work`, which may use the countdown; `None`, without running it, in a signal handler that has interrupted such work.
+    #[inline]
+    pub fn exclusively<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        if self.busy.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        // A handler that interrupts this has ended before this goes on, so plain loads and stores are enough.
+        self.busy.store(1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let result = work();
+        compiler_fence(Ordering::SeqCst);
+        self.busy.store(0, Ordering::Relaxed);
+        Some(result)
+    }
+
+    /// Counts `bytes` more that the thread has allocated. `slot` is the number of its slot.
+    pub fn count_down(&self, bytes: u64, slot: u32) {
+        self.count_down_from(bytes, mean_bytes(), slot.into());
+    }
+
+    /// Whether the next sample point is reached. If so, the countdown to the one after it begins.
+    pub fn take_due(&self) -> bool {
+        self.take_due_at(mean_bytes())
+    }
+
+    /// Bytes to the next sample point; 0 when it is reached.
+    pub fn left(&self) -> u64 {
+        u64::try_from(self.left.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    fn count_down_from(&self, bytes: u64, mean: u64, slot: u64) {
         if self.random.load(Ordering::Relaxed) == 0 {
             let seed = seed().wrapping_add(1).wrapping_mul(STRIDE);
             self.random.store(mixed(seed ^ mixed(slot.wrapping_add(1))) | 1, Ordering::Relaxed);
             self.left.store(self.distance(mean), Ordering::Relaxed);
         }
         let left = self.left.load(Ordering::Relaxed).saturating_sub_unsigned(bytes);
-        let due = left <= 0;
-        self.left.store(if due { self.distance(mean) } else { left }, Ordering::Relaxed);
+        self.left.store(left, Ordering::Relaxed);
+    }
+
+    fn take_due_at(&self, mean: u64) -> bool {
+        let due = self.left() == 0;
+        if due {
+            self.left.store(self.distance(mean), Ordering::Relaxed);
+        }
         due
     }
 
@@ -125,7 +145,11 @@ mod tests {
             let truth = bytes as f64 * count;
             for slot in 0..50 {
                 let sampler = Sampler::default();
-                let due = (0..count as u64).filter(|_| sampler.count_down(bytes, mean, slot)).count();
+                let is_due = |_: &u64| {
+                    sampler.count_down_from(bytes, mean, slot);
+                    sampler.take_due_at(mean)
+                };
+                let due = (0..count as u64).filter(is_due).count();
                 let sum = due as f64 * weight_at(bytes, mean) as f64;
                 assert!((sum - truth).abs() <= 4.0 * sigma + count, "{bytes} {slot}: {sum} {truth} {sigma}");
                 all += sum - truth;

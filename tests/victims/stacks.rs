@@ -55,6 +55,16 @@ fn grown_and_cut() -> Vec<u8> {
     list
 }
 
+/// Lives until the end: 60,000 blocks of 8 bytes, grown to 24 (32 usable).
+#[inline(never)]
+fn tiny_and_grown(kept: &mut Vec<Vec<u8>>) {
+    kept.extend((0..60_000).map(|_| {
+        let mut tiny = black_box(vec![1u8; 8]);
+        tiny.reserve_exact(16);
+        black_box(tiny)
+    }));
+}
+
 /// Many more calls than a sample keeps; the innermost allocates 64 blocks of 64 KiB.
 #[inline(never)]
 fn deep(left: usize, kept: &mut Vec<Vec<u8>>) {
@@ -92,6 +102,7 @@ fn main() {
     let session = Session::builder().output(&arguments[1]).start().expect("a session");
     let mut kept = Vec::with_capacity(40_000);
     let mut deepest = Vec::with_capacity(64);
+    let mut tiny = Vec::with_capacity(60_000);
     {
         let _phase = phase!("small");
         small_and_kept(&mut kept);
@@ -99,6 +110,10 @@ fn main() {
     {
         let _phase = phase!("passing");
         made_and_freed();
+    }
+    {
+        let _phase = phase!("tiny");
+        tiny_and_grown(&mut tiny);
     }
     let list = {
         let _phase = phase!("list");
@@ -121,5 +136,5 @@ fn main() {
         std::process::abort();
     }
     session.finish().expect("the timeline");
-    drop((kept, deepest, list));
+    drop((kept, deepest, tiny, list));
 }

@@ -1,5 +1,5 @@
 //! The cold path: large blocks, large alignments, the first blocks of a thread, and foreign blocks. In exact mode, with
-//! sampling, and over another backend than jemalloc, all blocks take it.
+//! frequent samples, and over another backend than jemalloc, all blocks take it.
 use std::sync::atomic::Ordering;
 
 use super::count;
@@ -13,9 +13,7 @@ use crate::sys::next_free;
 #[cold]
 #[inline(never)]
 pub fn allocate(size: usize) -> *mut u8 {
-    let block = backend::malloc(size);
-    count::allocated(block, size);
-    block
+    count::allocated(backend::malloc(size), size)
 }
 
 /// Allocates `count` times `size` zeroed bytes, as [`super::hot::allocate_zeroed`].
@@ -24,8 +22,7 @@ pub fn allocate(size: usize) -> *mut u8 {
 pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
     let block = backend::calloc(count, size);
     // If the product overflows, the block is null and nothing is counted.
-    count::allocated(block, count.wrapping_mul(size));
-    block
+    count::allocated(block, count.wrapping_mul(size))
 }
 
 /// Allocates an aligned block. Null when there is no memory; errno may have changed.
@@ -37,8 +34,7 @@ pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
 pub unsafe fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
     // SAFETY: as the caller promises.
     let block = unsafe { backend::aligned(alignment, size, zeroed) };
-    count::allocated(block, size);
-    block
+    count::allocated(block, size)
 }
 
 /// Frees a block of any origin, as [`super::hot::release`].

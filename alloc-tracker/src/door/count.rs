@@ -4,30 +4,46 @@ use std::sync::atomic::Ordering;
 use alloc_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
 use alloc_timeline::Category;
 
+use super::room;
 use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
 use crate::backend;
 use crate::ledger::{self, Slot, publish, totals};
 use crate::settings::{Mode, exact, mode};
-use crate::stacks;
+use crate::stacks::{self, Sample};
 
-/// Tags and counts a new block of `requested` bytes, whatever its alignment. Does nothing for null.
-pub fn allocated(block: *mut u8, requested: usize) {
+/// Tags and counts a new block of `requested` bytes, whatever its alignment. Does nothing for null. Returns the block, or the one to which a
+/// sample has moved it.
+#[must_use]
+pub fn allocated(block: *mut u8, requested: usize) -> *mut u8 {
     if block.is_null() || mode() == Mode::Off || !backend::is_settled() {
-        return;
+        return block;
     }
     // SAFETY: the backend has handed out the block just now, and the caller has not passed it on yet.
     let usable = unsafe { backend::usable(block, requested) };
-    allocated_sized(block, BlockSize { usable: usable as u64, requested: requested as u64 });
+    allocated_sized(block, BlockSize { usable: usable as u64, requested: requested as u64 })
 }
 
-/// Tags and counts a new block of known size, while the tracker is on. Does nothing for null.
-pub fn allocated_sized(block: *mut u8, size: BlockSize) {
-    if !block.is_null() {
-        let slot = ledger::acquire();
-        let scope = slot.map_or_else(ledger::scope_without_slot, Slot::scope);
-        stacks::allocated(slot, block, size.usable, scope);
-        tag_and_count(slot, block, size, scope, Arrival::Allocated);
+/// Tags and counts a new block of known size, while the tracker is on. Returns what [`allocated`] does.
+#[must_use]
+pub fn allocated_sized(block: *mut u8, size: BlockSize) -> *mut u8 {
+    if block.is_null() {
+        return block;
     }
+    let slot = ledger::acquire();
+    let scope = slot.map_or_else(ledger::scope_without_slot, Slot::scope);
+    if stacks::is_due(slot, size.usable, scope) {
+        return sampled(slot, block, size, scope);
+    }
+    tag_and_count(slot, block, size, scope, Arrival::Allocated, false);
+    block
+}
+
+/// Samples, tags and counts a new block. Returns the block, or the one that it has moved to.
+pub fn sampled(slot: Option<&Slot>, block: *mut u8, size: BlockSize, scope: ScopeId) -> *mut u8 {
+    let (block, held) = room::with_room(block, size);
+    stacks::sample(slot, &Sample { block, bytes: size.usable, scope, fresh: true, can_follow: room::can_follow(held) });
+    tag_and_count(slot, block, held, scope, Arrival::Allocated, true);
+    block
 }
 
 /// Why a block is counted.
@@ -39,10 +55,18 @@ pub enum Arrival {
     Adopted,
 }
 
-/// Tags a block that `scope` owns, and counts it there.
-pub fn tag_and_count(slot: Option<&Slot>, block: *mut u8, size: BlockSize, scope: ScopeId, arrival: Arrival) {
+/// Tags a block that `scope` owns, and counts it there. `sampled`: whether the block is one whose calls are known.
+pub fn tag_and_count(
+    slot: Option<&Slot>,
+    block: *mut u8,
+    size: BlockSize,
+    scope: ScopeId,
+    arrival: Arrival,
+    sampled: bool,
+) {
     let announced = slot.and_then(Slot::take_announced);
-    let shape = if announced.is_some() && size.usable >= FOLLOWED_MIN { Shape::Wide } else { Shape::of(size) };
+    let is_wide = announced.is_some() || sampled && stacks::needs_wide_tags();
+    let shape = if is_wide && size.usable >= FOLLOWED_MIN { Shape::Wide } else { Shape::of(size) };
     if !tagged::write(block, scope, size, shape, false) {
         totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         return;

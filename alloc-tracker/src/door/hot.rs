@@ -1,9 +1,10 @@
 //! The hot path, which nearly every allocation and free takes: a small block, on a thread whose lane is open. Every
 //! other block leaves this path at the first comparison that recognises it, by a call of a function that is `extern
 //! "C"`. Such a function does not unwind, so that the compiler keeps no register over the call.
-use super::{cold, count};
+use super::{cold, count, sampled};
 use crate::backend::jemalloc;
 use crate::ledger::{self, Lane};
+use crate::settings::sampling;
 use crate::tag::block::{self, Tag};
 use crate::tag::class;
 use crate::tag::shadow::{self, TINY};
@@ -69,8 +70,7 @@ fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *
 #[cold]
 #[inline(never)]
 extern "C" fn count_first(block: *mut u8, size: usize) -> *mut u8 {
-    count::allocated(block, size);
-    block
+    count::allocated(block, size)
 }
 
 /// [`count_first`] for a block of at most [`SMALL_MAX`] bytes that the lane was to count.
@@ -83,10 +83,13 @@ extern "C" fn count_first_of_lane(block: *mut u8, size: usize) -> *mut u8 {
     count_first(block, size)
 }
 
-/// Empties the calling thread's lane, and returns `block`.
+/// Empties the calling thread's lane, which is full with `block`, and returns the block, or the one to which a sample has moved it.
 #[cold]
 #[inline(never)]
 extern "C" fn empty_lane_and_return(block: *mut u8) -> *mut u8 {
+    if sampling::is_rare() {
+        return sampled::empty_lane(block);
+    }
     ledger::empty_lane();
     block
 }

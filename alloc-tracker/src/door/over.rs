@@ -64,8 +64,7 @@ impl<A: GlobalAlloc> Over<A> {
 /// Tags and counts a new block, unless it is null, and returns it.
 fn counted(block: *mut u8, requested: usize) -> *mut u8 {
     let bytes = requested as u64;
-    count::allocated_sized(block, BlockSize { usable: bytes, requested: bytes });
-    block
+    count::allocated_sized(block, BlockSize { usable: bytes, requested: bytes })
 }
 
 // SAFETY: every block is `inner`'s, which keeps a GlobalAlloc's promises. A block is allocated, resized and freed with

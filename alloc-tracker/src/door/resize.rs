@@ -8,11 +8,12 @@ use std::sync::atomic::Ordering;
 use alloc_replay::{BlockSize, Counts, Event, ScopeId};
 
 use super::count::{self, Arrival};
+use super::room;
 use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
 use crate::backend::{self, jemalloc};
 use crate::ledger::{self, Slot, publish, totals};
-use crate::settings::{Mode, exact, mode};
-use crate::stacks;
+use crate::settings::{Mode, exact, mode, sampling};
+use crate::stacks::{self, Sample};
 use crate::sys::next_realloc;
 use crate::tag::block::{self, Tag};
 use crate::tag::word::{self, FINE, SMALL_MAX};
@@ -65,9 +66,20 @@ pub fn recount(
     } else {
         (resized, BlockSize { usable: usable(resized) as u64, requested: requested as u64 })
     };
-    stacks::resize_ended(slot, sample, address, [block.size.usable, size.usable], block.scope);
-    put_tag(slot, token, address, size, block);
-    resized
+    // The bytes by which it has grown are sampled like a new block of that size.
+    let (before, after) = (room::unmoved_bytes(block.size), size.usable);
+    let grown = after.saturating_sub(before);
+    let is_due = grown > 0 && stacks::is_due(slot, grown, block.scope);
+    let sampled = is_due || sample != 0;
+    let moves = sampled && !resized.is_null();
+    let (address, size) = if moves { room::with_room(address, size) } else { (address, size) };
+    let can_follow = room::can_follow(size);
+    stacks::resize_ended(slot, sample, address, [before, after], can_follow);
+    if is_due {
+        stacks::sample(slot, &Sample { block: address, bytes: grown, scope: block.scope, fresh: false, can_follow });
+    }
+    put_tag(slot, token, address, size, block, sampled);
+    if resized.is_null() { resized } else { address }
 }
 
 /// Clears the tag. Returns the token under which the replay keeps the block meanwhile; 0 for a block that makes no
@@ -87,8 +99,8 @@ fn take_tag(slot: Option<&Slot>, block: &TaggedBlock) -> u64 {
     0
 }
 
-/// Tags and counts the resized block, which was `old` before.
-fn put_tag(slot: Option<&Slot>, token: u64, block: *mut u8, size: BlockSize, old: &TaggedBlock) {
+/// Tags and counts the resized block, which was `old` before. `sampled`: whether it is followed as one whose calls are known.
+fn put_tag(slot: Option<&Slot>, token: u64, block: *mut u8, size: BlockSize, old: &TaggedBlock, sampled: bool) {
     if token != 0 {
         let event = |address| Event::ResizeEnded { address, size, token };
         if retag(block, old.scope, size, || ledger::emit(slot, &event(Some(block.addr() as u64)))) {
@@ -107,7 +119,7 @@ fn put_tag(slot: Option<&Slot>, token: u64, block: *mut u8, size: BlockSize, old
             Counts { allocated: freed, freed, requested: requested_freed, requested_freed, ..Counts::default() };
         ledger::add(slot, old.scope, &counts);
     }
-    count::tag_and_count(slot, block, size, old.scope, Arrival::Adopted);
+    count::tag_and_count(slot, block, size, old.scope, Arrival::Adopted, sampled);
 }
 
 /// Tags a resized block that the recorder follows. `announce` writes the event for the recorder and returns whether it
@@ -123,14 +135,15 @@ fn retag(block: *mut u8, scope: ScopeId, size: BlockSize, announce: impl FnOnce(
     written
 }
 
-/// [`resize`] for the common case: a small plain block that stays a small plain block. `None` in all other cases.
+/// [`resize`] for the common case: a small plain block that stays a small plain block. `None` in all other cases, and where stacks
+/// are sampled: the bytes by which blocks grow are counted down as well.
 /// `SIZED`: whether the block's free will tell its size.
 ///
 /// # Safety
 /// As for [`resize`].
 #[inline]
 pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Option<*mut u8> {
-    let slot = ledger::lane().is_open().then(ledger::acquire).flatten()?;
+    let slot = (ledger::lane().is_open() && !sampling::is_on()).then(ledger::acquire).flatten()?;
     let (entries, Tag::Plain(scope, old)) = block::find(block.addr())? else { return None };
     if !(17..=SMALL_MAX).contains(&size) {
         return None;

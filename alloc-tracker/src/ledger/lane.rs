@@ -10,7 +10,7 @@
 //! (`door/cold.rs`).
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering, compiler_fence};
 
 use alloc_replay::{Counts, ScopeId};
 
@@ -33,6 +33,8 @@ pub struct Lane {
     tag: Cell<u16>,
     /// The plain tag of the scope whose frees `freed` counts; [`NO_TAG`] while the lane is closed.
     freed_tag: Cell<u16>,
+    /// What the word of allocations is charged with while it is charged, see [`Lane::charge`].
+    charged: AtomicU16,
     allocated: AtomicU64,
     freed: AtomicU64,
     /// The active scope's tiny tags, by requested bytes. (A pointer, because a slot's memory starts as zeroes, which
@@ -92,6 +94,7 @@ impl Lane {
             sizes: Cell::new(0),
             tag: Cell::new(0),
             freed_tag: Cell::new(NO_TAG),
+            charged: AtomicU16::new(0),
             allocated: AtomicU64::new(0),
             freed: AtomicU64::new(0),
             tiny: Cell::new(&tiny::NO_ROW),
@@ -216,15 +219,24 @@ impl Lane {
     /// nobody has it.
     #[inline(always)]
     pub fn take_allocated(&self) -> Counts {
-        let counts = allocations(self.allocated.swap(0, Ordering::Relaxed));
+        let counts = self.allocations(self.allocated.swap(0, Ordering::Relaxed));
         tell(&self.untold_allocated, counts.allocated, |bytes| self.cache().add_allocated(bytes));
         counts
+    }
+
+    /// Charges the word of allocations, which was emptied just before, with so many usable bytes: it will be full so many bytes
+    /// earlier. To be called by the thread whose lane it is, and not by a signal handler that has interrupted this.
+    #[cfg(feature = "stacks")]
+    pub fn charge(&self, bytes: u16) {
+        self.charged.store(bytes, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        self.allocated.fetch_add(word::charge(bytes), Ordering::Relaxed);
     }
 
     /// Whether the word of allocations holds any.
     #[inline(always)]
     pub fn has_allocated(&self) -> bool {
-        self.allocated.load(Ordering::Relaxed) != 0
+        word::has_blocks(self.allocated.load(Ordering::Relaxed))
     }
 
     /// Whether the word of frees holds any.
@@ -243,7 +255,13 @@ impl Lane {
 
     /// What the two words hold: allocations, and frees. Any thread may call this.
     pub fn peek(&self) -> (Counts, Counts) {
-        (allocations(self.allocated.load(Ordering::Relaxed)), frees(self.freed.load(Ordering::Relaxed)))
+        (self.allocations(self.allocated.load(Ordering::Relaxed)), frees(self.freed.load(Ordering::Relaxed)))
+    }
+
+    #[inline(always)]
+    fn allocations(&self, word: u64) -> Counts {
+        let word = word::unpack(word, self.charged.load(Ordering::Relaxed));
+        Counts { allocated: word.usable, requested: word.requested, allocations: word.blocks, ..Counts::default() }
     }
 }
 
@@ -261,14 +279,8 @@ fn tell(untold: &Cell<i64>, bytes: u64, count: impl FnOnce(u64) -> u64) {
 }
 
 #[inline(always)]
-fn allocations(word: u64) -> Counts {
-    let word = word::unpack(word);
-    Counts { allocated: word.usable, requested: word.requested, allocations: word.blocks, ..Counts::default() }
-}
-
-#[inline(always)]
 fn frees(word: u64) -> Counts {
-    let word = word::unpack(word);
+    let word = word::unpack(word, 0);
     Counts { freed: word.usable, requested_freed: word.requested, frees: word.blocks, ..Counts::default() }
 }
 

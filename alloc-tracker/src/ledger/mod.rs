@@ -25,6 +25,8 @@ pub use lane::Lane;
 pub use pool::{live_slots, most_threads, resized};
 pub use scope_stack::Entered;
 pub use slot::{SLACK, Slot, add, emit};
+#[cfg(feature = "stacks")]
+pub use thread::opens_lanes;
 pub use thread::{
     acquire, as_tracker, as_tracker_thread, empty_lane, gather_frees_of, main_begins, publish_own, scope_without_slot,
 };

@@ -3,6 +3,9 @@
 //! ```text
 //! lane (two words) --32 KiB, or another scope--> counters (by scope) --deviation of 32 KiB--> published
 //! ```
+//!
+//! Where stacks are sampled rarely, the lane's word of allocations is charged: so much that it is full with the block into which the
+//! thread's next sample point falls. So the hot path finds that block without a check of its own.
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use alloc_replay::{Counts, Event, NOBODY, ScopeId, TRACKER};
@@ -15,8 +18,8 @@ use super::publish;
 use super::scope_stack::{Entered, ScopeStack};
 use super::stopwatch::Stopwatch;
 #[cfg(feature = "stacks")]
-use crate::sampler::Sampler;
-use crate::settings::exact;
+use crate::sampler::{self, Sampler};
+use crate::settings::{exact, sampling};
 use crate::tag::word::WORD_LIMIT;
 
 /// The most bytes by which the published live bytes can be wrong because of what one thread has not published.
@@ -165,11 +168,64 @@ impl Slot {
     #[inline(always)]
     fn empty_allocated(&self) {
         // Taking it is an atomic exchange, and most scopes are left as soon as they are entered.
-        self.move_counts(|| {
-            if self.lane.has_allocated() {
-                self.counters.add_to_active(&self.lane.take_allocated());
+        if self.lane.has_allocated() {
+            if sampling::is_rare() {
+                self.charge();
+            } else {
+                self.move_counts(|| self.counters.add_to_active(&self.lane.take_allocated()));
             }
+        }
+    }
+
+    /// Empties the word of allocations, and charges it anew while a session records.
+    #[cold]
+    pub fn charge(&self) {
+        #[cfg(feature = "stacks")]
+        self.count_down(0, || ());
+    }
+
+    /// Whether a sample point falls into `more` bytes that this thread has allocated, or into those that the lane has counted last:
+    /// the next point is then another one.
+    #[cfg(feature = "stacks")]
+    #[cold]
+    pub fn is_sample_due(&self, more: u64) -> bool {
+        self.count_down(more, || self.sampler.take_due()).unwrap_or_else(|| more > 0 && sampler::is_due_alone(more))
+    }
+
+    /// Empties the word of allocations and, while a session records, counts its bytes and `more` down to the next sample point, runs
+    /// `then`, and charges the word. `None` for a signal handler that has interrupted this, and while no session records.
+    #[cfg(feature = "stacks")]
+    fn count_down<T>(&self, more: u64, then: impl FnOnce() -> T) -> Option<T> {
+        let empty = || {
+            let held = self.lane.take_allocated();
+            self.counters.add_to_active(&held);
+            held.allocated
+        };
+        let counted = self.sampler.exclusively(|| {
+            let mut result = None;
+            self.move_counts(|| {
+                let bytes = empty() + more;
+                if publish::recording() {
+                    self.sampler.count_down(bytes, self.index.load(Ordering::Relaxed));
+                    result = Some(then());
+                    self.charge_to(self.sampler.left());
+                }
+            });
+            result
         });
+        counted.unwrap_or_else(|| {
+            self.move_counts(|| _ = empty());
+            None
+        })
+    }
+
+    /// Charges the empty word so that it is full with the block that reaches `left` more bytes, or with the next one at all.
+    #[cfg(feature = "stacks")]
+    fn charge_to(&self, left: u64) {
+        let room = left.max(1);
+        if sampling::is_rare() && room < WORD_LIMIT as u64 {
+            self.lane.charge((WORD_LIMIT as u64 - room) as u16);
+        }
     }
 
     #[inline(always)]

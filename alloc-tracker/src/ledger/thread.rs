@@ -79,12 +79,20 @@ fn acquire_first() -> Option<&'static Slot> {
     slot.taken.store(1, Ordering::Release);
     release_at_end(slot);
     SLOT.with(|cell| cell.set(slot));
-    // In any other mode, over any other backend, and where blocks are sampled, every block takes the cold path.
-    if mode() == Mode::On && backend() == Backend::Jemalloc && !sampling::is_on() {
+    if opens_lanes() {
         set_lane(&slot.lane);
+        if sampling::is_rare() {
+            slot.charge();
+        }
     }
     BETWEEN_SLOTS.with(|between| between.set(false));
     Some(slot)
+}
+
+/// Whether threads have lanes. In any other mode, over any other backend, and where blocks are often sampled, every block takes the cold
+/// path.
+pub fn opens_lanes() -> bool {
+    mode() == Mode::On && backend() == Backend::Jemalloc && (!sampling::is_on() || sampling::is_rare())
 }
 
 /// The scope of the blocks that a thread between slots allocates.

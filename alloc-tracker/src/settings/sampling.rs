@@ -7,12 +7,17 @@ use alloc_timeline::size;
 use super::environment::variable;
 
 const VARIABLE: &str = "ALLOC_TRACKER_STACKS";
+/// From this mean on, in bytes, samples are rare: two words of a lane ([`WORD_LIMIT`](crate::tag::word::WORD_LIMIT)) and more lie between
+/// most of them.
+const RARE: u64 = 64 << 10;
 /// The largest mean that is accepted, in bytes. It keeps sums of distances far from overflowing.
 const MAX_MEAN: u64 = 1 << 40;
 
 const UNDECIDED: u8 = 0;
 const OFF: u8 = 1;
 const ON: u8 = 2;
+/// On, with a mean of at least [`RARE`].
+const RARELY: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 static MEAN: AtomicU64 = AtomicU64::new(1);
@@ -24,8 +29,14 @@ pub fn is_on() -> bool {
     cfg!(feature = "stacks")
         && match STATE.load(Ordering::Relaxed) {
             UNDECIDED => decide(),
-            state => state == ON,
+            state => state >= ON,
         }
+}
+
+/// Whether blocks are sampled, and so rarely that it is worth while to let only the sampled ones leave the hot path.
+#[inline(always)]
+pub fn is_rare() -> bool {
+    is_on() && STATE.load(Ordering::Relaxed) == RARELY
 }
 
 #[cold]
@@ -35,7 +46,12 @@ fn decide() -> bool {
         MEAN.store(mean, Ordering::Relaxed);
         SEED.store(seed, Ordering::Relaxed);
     }
-    STATE.store(if asked.is_some() { ON } else { OFF }, Ordering::Release);
+    let state = match asked {
+        None => OFF,
+        Some((mean, _)) if mean >= RARE => RARELY,
+        Some(_) => ON,
+    };
+    STATE.store(state, Ordering::Release);
     asked.is_some()
 }
 

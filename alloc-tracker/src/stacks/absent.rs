@@ -8,9 +8,32 @@ pub fn ranges() -> Vec<(usize, usize)> {
     Vec::new()
 }
 
-/// A block was allocated.
+/// Whether only blocks with a wide tag can be followed.
 #[inline(always)]
-pub fn allocated(_: Option<&Slot>, _: *const u8, _: u64, _: ScopeId) {}
+pub fn needs_wide_tags() -> bool {
+    false
+}
+
+/// Whether the next block is to be sampled: no.
+#[inline(always)]
+pub fn is_due(_: Option<&Slot>, _: u64, _: ScopeId) -> bool {
+    false
+}
+
+/// A block is sampled.
+#[inline(always)]
+pub fn sample(_: Option<&Slot>, _: &Sample) {}
+
+/// Bytes of a block that are sampled.
+#[derive(Debug)]
+#[expect(dead_code, reason = "made by who could sample")]
+pub struct Sample {
+    pub block: *const u8,
+    pub bytes: u64,
+    pub scope: ScopeId,
+    pub fresh: bool,
+    pub can_follow: bool,
+}
 
 /// A block is about to be freed.
 #[inline(always)]
@@ -24,4 +47,4 @@ pub fn resize_begins(_: Option<&Slot>, _: *const u8) -> u64 {
 
 /// A block has been resized.
 #[inline(always)]
-pub fn resize_ended(_: Option<&Slot>, _: u64, _: *const u8, _: [u64; 2], _: ScopeId) {}
+pub fn resize_ended(_: Option<&Slot>, _: u64, _: *const u8, _: [u64; 2], _: bool) {}

@@ -1,14 +1,15 @@
 //! Samples: now and then one block with the calls that led to its allocation.
 //!
 //! ```text
-//! cold door -> samples.rs: is it due (sampler.rs)? -> unwind.rs (its calls) -> table.rs (stacks by number)
+//! door -> samples.rs: is it due (sampler.rs)? -> unwind.rs (its calls) -> table.rs (stacks by number)
 //!                 |                                      ^ code_map.rs (what code is where; modules.rs renews it)
 //!                 \-> addresses.rs (sampled blocks that live) -> event ring
 //! ```
 //!
 //! `ALLOC_TRACKER_STACKS=512KiB` (or `512KiB,7`, with a seed) in the environment switches this on for the process's
-//! whole life. Then no lane is ever opened, and every block takes the cold path; so the hot path needs no check for
-//! sampling. Samples are taken only while a session records.
+//! whole life. The hot path needs no check for sampling. Where samples are rare, the word that it counts in is full with the block of the
+//! next sample (`ledger/slot.rs`), and a sampled block gets a tag that the hot path leaves alone (`door/room.rs`). Where they are
+//! frequent, no lane is ever opened, and every block takes the cold path. Samples are taken only while a session records.
 //!
 //! During an allocation or a free, nothing here allocates, waits, or calls the dynamic loader. A sample whose calls
 //! cannot be found stands for as many bytes as any other; it has no stack.

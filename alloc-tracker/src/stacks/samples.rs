@@ -5,7 +5,7 @@ use alloc_replay::{Event, ScopeId, TRACKER};
 
 use super::modules::Modules;
 use super::{addresses, table, unwind};
-use crate::ledger::{Slot, emit, publish};
+use crate::ledger::{self, Slot, emit, publish};
 use crate::sampler;
 use crate::settings::sampling;
 
@@ -34,29 +34,45 @@ pub fn ranges() -> Vec<(usize, usize)> {
     [table::range(), addresses::range()].into_iter().flatten().collect()
 }
 
-/// Whether a sample point falls into `bytes` more bytes that are allocated in `scope`.
-fn is_due(slot: Option<&Slot>, bytes: u64, scope: ScopeId) -> bool {
-    let sampler = || slot.map(|slot| (&slot.sampler, slot.index.load(Ordering::Relaxed)));
-    scope != TRACKER && publish::recording() && sampler::is_due(sampler(), bytes)
-}
-
-/// Samples a new block of `usable` bytes in `scope`, if it is due. To be called before the block is counted, so that no
-/// peak includes the block without its sample.
+/// Whether only blocks with a wide tag can be followed: frees of others take the hot path, which does not look whether they were
+/// sampled.
 #[inline]
-pub fn allocated(slot: Option<&Slot>, block: *const u8, usable: u64, scope: ScopeId) {
-    if sampling::is_on() && is_due(slot, usable, scope) {
-        sample(slot, block, usable, scope, true);
-    }
+pub fn needs_wide_tags() -> bool {
+    sampling::is_rare() && ledger::opens_lanes()
 }
 
-/// Takes a sample of `bytes` bytes, and starts to follow the block. `fresh`: the block is new, and not one that has
-/// grown.
+/// Whether a sample point falls into `bytes` more bytes that are allocated in `scope`, or into those that the lane has counted
+/// last. Then [`sample`] is to be called.
+#[inline]
+pub fn is_due(slot: Option<&Slot>, bytes: u64, scope: ScopeId) -> bool {
+    let falls = || slot.map_or_else(|| sampler::is_due_alone(bytes), |slot| slot.is_sample_due(bytes));
+    sampling::is_on() && scope != TRACKER && publish::recording() && falls()
+}
+
+/// Bytes of a block that are sampled.
+#[derive(Debug)]
+pub struct Sample {
+    /// Where the block is.
+    pub block: *const u8,
+    /// How many of its bytes.
+    pub bytes: u64,
+    /// Who owns it.
+    pub scope: ScopeId,
+    /// Whether the block is new, and not one that has grown.
+    pub fresh: bool,
+    /// Whether its free will be told to [`freed`].
+    pub can_follow: bool,
+}
+
+/// Takes a sample, and starts to follow the block. To be called before the bytes are published, so that no peak includes them without
+/// their sample.
 #[cold]
 #[inline(never)]
-fn sample(slot: Option<&Slot>, block: *const u8, bytes: u64, scope: ScopeId, fresh: bool) {
+pub fn sample(slot: Option<&Slot>, sample: &Sample) {
+    let &Sample { block, bytes, scope, fresh, can_follow } = sample;
     let weight = sampler::weight(bytes);
     let stack = unwind::stack();
-    let followed = addresses::add(block.addr());
+    let followed = can_follow && addresses::add(block.addr());
     let (address, cut) = (block.addr() as u64, table::is_cut(stack));
     if !emit(slot, &Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed }) {
         LOST_BYTES.fetch_add(weight, Ordering::Relaxed);
@@ -83,18 +99,10 @@ pub fn resize_begins(slot: Option<&Slot>, block: *const u8) -> u64 {
     if emit(slot, &Event::SampleResizeBegan { address: block.addr() as u64, token }) { token } else { 0 }
 }
 
-/// Notes that `block` has been resized, from `before` to `after` usable bytes; `scope` owns it, as before. The bytes by
-/// which it has grown may be sampled like a new block of that size.
-pub fn resize_ended(slot: Option<&Slot>, token: u64, block: *const u8, [before, after]: [u64; 2], scope: ScopeId) {
-    if !sampling::is_on() {
-        return;
-    }
+/// Notes that a block with a token has been resized, from `before` to `after` usable bytes. `can_follow`: see [`Sample`].
+pub fn resize_ended(slot: Option<&Slot>, token: u64, block: *const u8, [before, after]: [u64; 2], can_follow: bool) {
     if token != 0 {
-        let address = addresses::add(block.addr()).then_some(block.addr() as u64);
+        let address = (can_follow && addresses::add(block.addr())).then_some(block.addr() as u64);
         let _ = emit(slot, &Event::SampleResizeEnded { address, before, after, token });
-    }
-    let grown = after.saturating_sub(before);
-    if grown > 0 && is_due(slot, grown, scope) {
-        sample(slot, block, grown, scope, false);
     }
 }

@@ -16,8 +16,10 @@ use crate::sys::preserving_errno;
 
 /// The most frames of a stack. Of a deeper stack the innermost frames are kept.
 const DEPTH: usize = 192;
-/// Bytes of the stack that are read at once: whole pages.
+/// The most bytes of the stack that are read at once: whole pages.
 const WINDOW: usize = 16 * 1024;
+/// Pages of the first window. Each takes about as long as a call without any, and most small stacks end in the second one.
+const FIRST_PAGES: u64 = 2;
 /// How many times the window may be moved for one stack.
 const MOVES: usize = 128;
 const PAGE: u64 = 4096;
@@ -167,7 +169,7 @@ impl StackWindow {
         self.copy.get(((address - self.start) / 8) as usize).copied().ok_or(())
     }
 
-    /// Copies the pages from that of `address` on, as many as are mapped and fit.
+    /// Copies the pages from that of `address` on, as many as are mapped and fit; at first only [`FIRST_PAGES`].
     fn go_to(&mut self, address: u64) -> Result<(), ()> {
         self.moves += 1;
         (self.start, self.end) = (0, 0);
@@ -175,15 +177,17 @@ impl StackWindow {
             return Err(());
         }
         let start = address / PAGE * PAGE;
+        // Each page is an element of its own: where one is not mapped, those before it are read all the same.
         let there: [libc::iovec; WINDOW / PAGE as usize] = std::array::from_fn(|page| libc::iovec {
             iov_base: (start + page as u64 * PAGE) as *mut libc::c_void,
             iov_len: PAGE as usize,
         });
+        let pages = if self.moves == 1 { FIRST_PAGES } else { there.len() as u64 };
         let here = libc::iovec { iov_base: self.copy.as_mut_ptr().cast(), iov_len: WINDOW };
         let read = preserving_errno(|| {
             // SAFETY: the kernel writes at most WINDOW bytes into `copy`, which has as many, and checks the addresses
             // that it reads from.
-            unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, there.as_ptr(), there.len() as u64, 0) }
+            unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, there.as_ptr(), pages, 0) }
         });
         let read = u64::try_from(read).map_err(drop)?;
         (self.start, self.end) = (start, start + read);

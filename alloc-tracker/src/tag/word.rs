@@ -10,7 +10,8 @@
 //!
 //! The usable bytes stand at the top, so that the word's sign bit is set when they reach [`WORD_LIMIT`]; the word must
 //! then be emptied. A block adds at most [`SMALL_MAX`] usable bytes, and never fewer usable than requested bytes.
-//! Because of that, no field runs over into the next one before the sign bit is set.
+//! Because of that, no field runs over into the next one before the sign bit is set. Of the bits for blocks the highest one is not needed
+//! for their number: it says that the word is *charged* ([`charge`]).
 //!
 //! The table of amounts (`class.rs`) serves the hot path for a second purpose: the lowest six bits of an amount, before
 //! the requested bytes are added, are a layer's shift, 4 for the fine layer and 6 for the coarse one. The hot path
@@ -34,10 +35,12 @@ pub const WORD_LIMIT: i64 = 1 << (63 - USABLE_SHIFT);
 const USABLE_SHIFT: u32 = 48;
 const BLOCKS_SHIFT: u32 = 34;
 const COARSE_SHIFT: u32 = 24;
+/// Set while usable bytes of a charge stand in the word.
+const CHARGED: u64 = 1 << (USABLE_SHIFT - 1);
 // Each field has room for the most that it can hold. Blocks: as many of 8 bytes as reach the limit, and one more.
 // Coarse: as many of the smallest blocks in the coarse layer, and one more. Requested: the limit, one largest block,
 // and all blocks' shifts.
-const _: () = assert!(WORD_LIMIT / 8 + 1 < 1 << (USABLE_SHIFT - BLOCKS_SHIFT));
+const _: () = assert!(WORD_LIMIT / 8 + 1 < 1 << (USABLE_SHIFT - 1 - BLOCKS_SHIFT));
 const _: () = assert!(WORD_LIMIT / 128 + 1 < 1 << (BLOCKS_SHIFT - COARSE_SHIFT));
 const _: () = assert!(WORD_LIMIT + SMALL_MAX as i64 + (WORD_LIMIT / 8 + 1) * (COARSE as i64) < 1 << COARSE_SHIFT);
 
@@ -53,6 +56,18 @@ pub const fn amount(usable: usize, requested: usize) -> u64 {
     let layer = layer_of(requested);
     let coarse = (layer == COARSE) as u64;
     ((usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | coarse << COARSE_SHIFT | layer as u64) + requested as u64
+}
+
+/// What charges a word with so many usable bytes, fewer than [`WORD_LIMIT`]: it is full so many bytes earlier.
+#[cfg(any(test, feature = "stacks"))]
+pub const fn charge(bytes: u16) -> u64 {
+    CHARGED | (bytes as u64) << USABLE_SHIFT
+}
+
+/// Whether blocks were added to a word.
+#[inline(always)]
+pub const fn has_blocks(word: u64) -> bool {
+    word & (CHARGED - (1 << BLOCKS_SHIFT)) != 0
 }
 
 /// The usable bytes of an [`amount`].
@@ -71,13 +86,14 @@ pub struct Unpacked {
     pub blocks: u64,
 }
 
-/// The sums in a word.
+/// The sums in a word, which may have been charged with so many bytes.
 #[inline(always)]
-pub fn unpack(word: u64) -> Unpacked {
+pub fn unpack(word: u64, charged: u16) -> Unpacked {
     let field = |shift: u32, end: u32| word >> shift & ((1 << (end - shift)) - 1);
-    let (blocks, coarse) = (field(BLOCKS_SHIFT, USABLE_SHIFT), field(COARSE_SHIFT, BLOCKS_SHIFT));
+    let (blocks, coarse) = (field(BLOCKS_SHIFT, USABLE_SHIFT - 1), field(COARSE_SHIFT, BLOCKS_SHIFT));
     let shifts = blocks * u64::from(FINE) + coarse * u64::from(COARSE - FINE);
-    Unpacked { usable: word >> USABLE_SHIFT, requested: field(0, COARSE_SHIFT) - shifts, blocks }
+    let charged = if word & CHARGED == 0 { 0 } else { u64::from(charged) };
+    Unpacked { usable: (word >> USABLE_SHIFT) - charged, requested: field(0, COARSE_SHIFT) - shifts, blocks }
 }
 
 #[cfg(test)]
@@ -94,8 +110,21 @@ mod tests {
                 assert_eq!((word as i64) < 0, blocks * usable >= WORD_LIMIT as usize);
             }
             let [usable, requested, blocks] = [usable, requested, 1].map(|each| (each * blocks) as u64);
-            assert_eq!(unpack(word), Unpacked { usable, requested, blocks });
+            assert_eq!(unpack(word, 7), Unpacked { usable, requested, blocks });
         }
-        assert_eq!(unpack(0), Unpacked { usable: 0, requested: 0, blocks: 0 });
+        assert_eq!(unpack(0, 7), Unpacked { usable: 0, requested: 0, blocks: 0 });
+    }
+
+    /// A charge of all but 1,009 bytes leaves room for 9 blocks of 112, which are 1,008. It is no block.
+    #[test]
+    fn a_charged_word_is_full_earlier() {
+        let charged = (WORD_LIMIT - 1009) as u16;
+        let mut word = charge(charged);
+        assert!(!has_blocks(word) && (word as i64) > 0);
+        for block in 1..=9 {
+            word += amount(112, 100);
+            assert!(has_blocks(word) && (word as i64) > 0, "{block}");
+        }
+        assert_eq!(unpack(word, charged), Unpacked { usable: 1008, requested: 900, blocks: 9 });
     }
 }

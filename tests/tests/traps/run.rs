@@ -39,6 +39,9 @@ pub const EXACT: Mode = Mode { name: "exact", session: true, switch: Some("exact
 /// With a stack of every few kilobytes, and a session.
 pub const STACKS: Mode = Mode { name: "stacks", session: true, switch: None, stacks: Some("4KiB") };
 
+/// With so few stacks that only the sampled blocks leave the hot path, and a session.
+pub const RARE_STACKS: Mode = Mode { name: "rare stacks", session: true, switch: None, stacks: Some("64KiB") };
+
 /// Over the C library's allocator, with a session.
 pub const SYSTEM: Mode = Mode { name: "system", ..SESSION };
 
@@ -46,7 +49,7 @@ pub const SYSTEM: Mode = Mode { name: "system", ..SESSION };
 pub const CALLS: Mode = Mode { name: "calls", ..SESSION };
 
 /// All of them.
-pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS, SYSTEM, CALLS];
+pub const MODES: &[Mode] = &[ALONE, SESSION, OFF, EXACT, STACKS, RARE_STACKS, SYSTEM, CALLS];
 
 impl Mode {
     /// Whether there is a timeline that tells of all allocations.
