@@ -67,6 +67,7 @@ extern "C" fn after_fork_in_parent() {
 extern "C" fn after_fork_in_child() {
     stream_lock::reset();
     publish::reset();
+    ledger::is_forked();
     stopwatch::end();
     recorder::release_reading();
     ring::reset();

@@ -78,6 +78,6 @@ pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};
 pub use samples::MAX_SAMPLES;
 pub use scope::{Category, Dimension, NONE, Row, Scope, split_by};
-pub use stacks::{Call, SampleCounts, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
+pub use stacks::{Call, SampleCounts, SampledThread, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
 pub use store::{dump_path, encode, store};
 pub use unread::{Unread, UnreadRow};

@@ -30,6 +30,7 @@ mod saved;
 mod scopes;
 mod stacks;
 mod sums;
+mod threads;
 mod times;
 mod torchvision;
 mod undistorted;
