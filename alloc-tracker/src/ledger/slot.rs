@@ -39,8 +39,8 @@ pub struct Slot {
     freed: AtomicU16,
     /// How many times counts have begun or ended to move from the lane to the counters; odd while they move.
     moving: AtomicU32,
-    counters: Counters,
-    scopes: ScopeStack,
+    pub(super) counters: Counters,
+    pub(super) scopes: ScopeStack,
     /// Measures how long each scope is active, when a session asks for that.
     pub stopwatch: Stopwatch,
     /// Decides which of the thread's blocks are sampled.

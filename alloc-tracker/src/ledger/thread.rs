@@ -18,7 +18,7 @@ use super::slot::emit;
 use super::thread_lane::{close_lane, set_lane};
 use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
-use crate::sys;
+use crate::{scope, sys};
 
 thread_local! {
     // These are plain memory without destructors, so that they work until the thread's very last instruction.
@@ -30,9 +30,11 @@ thread_local! {
 /// The scope that a new thread starts in: before `main` that of the runtime, afterwards [`NOBODY`].
 static DEFAULT_SCOPE: AtomicU16 = AtomicU16::new(RUNTIME);
 
-/// Notes that `main` begins: from now on new threads start in [`NOBODY`].
+/// Notes that `main` begins: from now on new threads start in no scope.
 pub fn main_begins() {
-    DEFAULT_SCOPE.store(NOBODY, Ordering::Relaxed);
+    if DEFAULT_SCOPE.load(Ordering::Relaxed) == RUNTIME {
+        DEFAULT_SCOPE.store(NOBODY, Ordering::Relaxed);
+    }
 }
 
 /// The calling thread's slot, if it has one.
@@ -93,10 +95,28 @@ fn acquire_first() -> Option<&'static Slot> {
     Some(slot)
 }
 
-/// To be called in a forked child: its only thread has another number of the kernel's than the one that forked.
-pub fn is_forked() {
+/// To be called in a forked child, when no session records. Its only thread has another number of the kernel's than the one that
+/// forked, and the scopes that the thread is in get numbers of the child's own: what is alive was allocated in the former.
+pub fn forked() {
+    if mode() == Mode::Off {
+        return;
+    }
+    scope::forked();
+    DEFAULT_SCOPE.store(as_tracker(|| scope::own(NOBODY)), Ordering::Relaxed);
     if let Some(slot) = current() {
         slot.thread_id.store(sys::thread_id(), Ordering::Relaxed);
+        let active = slot.scope();
+        let own = as_tracker(|| {
+            slot.scopes.renumber(scope::own);
+            scope::own(active)
+        });
+        slot.select(own);
+        slot.stopwatch.lap(own);
+        // A session that starts now takes what is published for what was there. A signal handler that forks may have
+        // interrupted a publication, and leaves it to the thread.
+        if !slot.counters.ring.is_writing() {
+            slot.publish();
+        }
     }
 }
 

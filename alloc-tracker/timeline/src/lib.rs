@@ -44,6 +44,7 @@ mod scope;
 pub mod size;
 
 mod analysis;
+mod inherited;
 mod stacks;
 
 mod unread;
@@ -74,6 +75,7 @@ pub use file::{
     OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTimes, ScopeTotals, Series,
     Snapshot, Step, StepTimes, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
 };
+pub use inherited::{inherited_name, is_inherited};
 pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};
 pub use samples::MAX_SAMPLES;

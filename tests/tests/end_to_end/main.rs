@@ -10,6 +10,7 @@ mod check;
 mod crossover;
 mod endings;
 mod examples;
+mod forked;
 mod glibc;
 mod growth;
 mod interposed;
