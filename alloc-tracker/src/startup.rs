@@ -63,12 +63,13 @@ extern "C" fn after_fork_in_parent() {
     stream_lock::release();
 }
 
-/// Runs in a forked child. No session records there; the child inherits all counts.
+/// Runs in a forked child. No session records there; the child inherits all counts, of scopes whose numbers are the parent's.
 extern "C" fn after_fork_in_child() {
     stream_lock::reset();
     publish::reset();
     stopwatch::end();
     recorder::release_reading();
     ring::reset();
+    ledger::forked();
     session::forked();
 }

@@ -7,10 +7,12 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use alloc_timeline::{Dimension, Timeline, dump_path, log};
-use viewer::analysis::Measure;
+use viewer::analysis::{Measure, threads};
 use viewer::load::load;
 use viewer::model::{Run, size};
-use viewer::view::{Terminal, chart, fitted, growth_paragraph, near_limit_text, objects_text, stacks_text, top_table};
+use viewer::view::{
+    Terminal, chart, fitted, growth_paragraph, near_limit_text, objects_text, stacks_text, threads_text, top_table,
+};
 
 use crate::launch::Ended;
 
@@ -195,6 +197,10 @@ fn run_text(run: &Run) -> String {
     if has_samples {
         let _ = write!(out, "\n{}", stacks_text(run, Measure::Peak, MOST_ROWS, terminal));
         let _ = write!(out, "\n{}", objects_text(run, Measure::Peak, MOST_ROWS, terminal));
+        // One thread holds what the process does.
+        if threads(&run.timeline, Measure::Peak).is_some_and(|threads| threads.len() > 1) {
+            let _ = write!(out, "\n{}", threads_text(run, Measure::Peak, MOST_ROWS, terminal));
+        }
     }
     let _ = write!(out, "{}", fitted(&growth_paragraph(run), width));
     out

@@ -134,6 +134,15 @@ pub enum Event {
         fresh: bool,
         /// Whether its free will be an event.
         followed: bool,
+        /// The number of the thread that allocated it; 0: a thread that is just beginning or ending.
+        thread: u32,
+    },
+    /// A thread that has taken samples ends.
+    ThreadEnded {
+        /// Its number.
+        thread: u32,
+        /// What the kernel calls it.
+        name: ThreadName,
     },
     /// A sampled block is about to be freed.
     SampleFreed {
@@ -208,6 +217,9 @@ pub enum Event {
         totals: DeviceTotals,
     },
 }
+
+/// A thread's name as the kernel keeps it: at most 15 bytes, and zeroes behind them.
+pub type ThreadName = [u8; 16];
 
 /// What a device's caching allocator holds, as it says with each event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -54,7 +54,7 @@
 //!                 |     |--> reads: who reads them, and what of the peak nobody read again
 //!                 |     v
 //!                 +-> owners: accounts (a scope in a category) -> groups (a phase, a layer, ...) -> peaks
-//!                 +-> sites (samples, by stack)    steps, growth
+//!                 +-> sites (samples, by stack and thread)    steps, growth
 //!                                                    |
 //!                              records <- report <---+   when somebody asks
 //! ```
@@ -100,13 +100,17 @@ mod followed;
 
 mod blocks;
 
-// What is live at the end of each step; who allocates, by stack.
+// What is live at the end of each step; who allocates, by stack and by thread.
 mod growth;
 mod steps;
 
 mod site_table;
 
+mod sampled;
+
+mod sampled_threads;
 mod site;
+
 mod sites;
 
 // From the parts to records; from events to the parts.
@@ -115,7 +119,7 @@ mod replay;
 mod report;
 
 pub use counts::{BlockSize, Counts};
-pub use event::{DeviceTotals, Event};
+pub use event::{DeviceTotals, Event, ThreadName};
 pub use growth::{GrowthColumn, GrowthTable};
 pub use names::NameTable;
 pub use peaks::Extremes;
@@ -126,7 +130,7 @@ pub use report::SessionPeak;
 pub use scope::{
     NOBODY, NameId, OTHER_NAME, OTHER_SCOPES, Parts, RESERVED_NAMES, RUNTIME, ScopeId, ScopeNames, TRACKER,
 };
-pub use site_table::{SiteRow, SiteTable};
+pub use site_table::{SiteRow, SiteTable, ThreadRow, ThreadTable};
 
 #[cfg(test)]
 mod tests;

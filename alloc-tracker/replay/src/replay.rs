@@ -155,6 +155,7 @@ impl Replay {
             Event::Paused => self.pause(true, at),
             Event::Resumed => self.pause(false, at),
             Event::Sampled { .. }
+            | Event::ThreadEnded { .. }
             | Event::SampleFreed { .. }
             | Event::SampleResizeBegan { .. }
             | Event::SampleResizeEnded { .. } => self.sites.apply(event, owners.peaks.marks()),

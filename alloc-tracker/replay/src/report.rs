@@ -114,7 +114,7 @@ impl Replay {
         devices::device_memory(&self.device_blocks, self.names())
     }
 
-    /// Who allocates, by stack.
+    /// Who allocates, by stack and by thread.
     pub fn site_table(&self) -> SiteTable {
         self.sites.table(self.owners.peaks.marks())
     }

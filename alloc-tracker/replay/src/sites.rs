@@ -1,4 +1,5 @@
-//! Who allocates, by stack: what samples say of each pair of a stack and a scope, a *site*.
+//! Who allocates, by stack and by thread: what samples say of each pair of a stack and a scope, a *site*, and of each
+//! thread.
 //!
 //! Each sample stands for a number of bytes. The free of its block takes those away from what is live, and a realloc that
 //! makes the block smaller takes away the same part of them. What a realloc adds is a sample of its own, of the same
@@ -10,9 +11,11 @@ use crate::amount::Amount;
 use crate::event::Event;
 use crate::growth::StepHistory;
 use crate::high_water::HighWaterMarks;
+use crate::sampled::Sampled;
+use crate::sampled_threads::SampledThreads;
 use crate::scope::ScopeId;
 use crate::site::Site;
-use crate::site_table::{SiteRow, SiteTable};
+use crate::site_table::{SiteRow, SiteTable, ThreadTable};
 
 /// The number of a stack whose calls could not be found.
 const NO_STACK: u32 = 0;
@@ -23,6 +26,8 @@ const MOST_SITES: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug)]
 struct LiveSample {
     site: u32,
+    /// Its index among the threads.
+    thread: usize,
     /// What it stands for by now.
     bytes: i64,
 }
@@ -36,6 +41,7 @@ pub struct Sites {
     blocks: FxHashMap<u64, Vec<LiveSample>>,
     /// Those of blocks that are being resized, by token.
     resizing: FxHashMap<u64, Vec<LiveSample>>,
+    threads: SampledThreads,
     growth: StepHistory,
     counts: SampleCounts,
 }
@@ -44,7 +50,7 @@ impl Sites {
     /// Takes in one event; those that are not about samples change nothing.
     pub fn apply(&mut self, event: &Event, marks: &HighWaterMarks) {
         match *event {
-            Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed } => {
+            Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed, thread } => {
                 if fresh {
                     // The free of a block that was here before has no event.
                     let unfreed = self.blocks.remove(&address);
@@ -53,17 +59,18 @@ impl Sites {
                 self.counts.taken += 1;
                 self.counts.without_calls += u64::from(stack == NO_STACK);
                 self.counts.cut += u64::from(cut);
-                let number = self.site(stack, scope);
-                let site = &mut self.sites[number as usize];
-                site.add(bytes, weight, fresh);
+                let (site, thread) = (self.site(stack, scope), self.threads.index(thread));
+                let sample = LiveSample { site, thread, bytes: weight as i64 };
+                self.of_both(sample, |sampled| sampled.add(bytes, weight, fresh));
                 if followed {
-                    let sample = LiveSample { site: number, bytes: weight as i64 };
-                    site.amount.change(Amount { usable: sample.bytes, requested: 0, blocks: 1 }, marks);
+                    let amount = Amount { usable: sample.bytes, requested: 0, blocks: 1 };
+                    self.of_both(sample, |sampled| sampled.change(amount, marks));
                     self.blocks.entry(address).or_default().push(sample);
                 } else {
                     self.counts.not_followed += 1;
                 }
             }
+            Event::ThreadEnded { thread, name } => self.threads.ended(thread, name),
             Event::SampleFreed { address } => {
                 let freed = self.blocks.remove(&address);
                 self.release(freed, marks);
@@ -98,7 +105,7 @@ impl Sites {
             for sample in &mut samples {
                 let rest = (sample.bytes as f64 * after as f64 / before as f64).round() as i64;
                 let change = Amount { usable: rest - sample.bytes, ..Amount::default() };
-                self.sites[sample.site as usize].amount.change(change, marks);
+                self.of_both(*sample, |sampled| sampled.change(change, marks));
                 sample.bytes = rest;
             }
         }
@@ -108,10 +115,16 @@ impl Sites {
 
     /// These samples are of a block that is no more, or no longer followed.
     fn release(&mut self, samples: Option<Vec<LiveSample>>, marks: &HighWaterMarks) {
-        for LiveSample { site, bytes } in samples.into_iter().flatten() {
-            let amount = Amount { usable: -bytes, requested: 0, blocks: -1 };
-            self.sites[site as usize].amount.change(amount, marks);
+        for sample in samples.into_iter().flatten() {
+            let amount = Amount { usable: -sample.bytes, requested: 0, blocks: -1 };
+            self.of_both(sample, |sampled| sampled.change(amount, marks));
         }
+    }
+
+    /// Runs `work` for the site of the sample, and for its thread.
+    fn of_both(&mut self, sample: LiveSample, work: impl Fn(&mut Sampled)) {
+        work(&mut self.sites[sample.site as usize].sampled);
+        work(self.threads.sampled(sample.thread));
     }
 
     /// The number of the site of `stack` in `scope`; of the scope's site without a stack when there are too many.
@@ -130,13 +143,14 @@ impl Sites {
 
     /// Step number `step` ended.
     pub fn step_ended(&mut self, step: u64) {
-        self.growth.step_ended(step, self.sites.iter().map(|site| site.amount.live().usable));
+        self.growth.step_ended(step, self.sites.iter().map(|site| site.sampled.live_bytes()));
     }
 
     /// The sites that reach the file.
     pub fn table(&self, marks: &HighWaterMarks) -> SiteTable {
         let all: Vec<SiteRow> = self.sites.iter().map(|site| site.row(marks)).collect();
-        SiteTable::choose(&all, self.growth.table(), self.counts)
+        let threads = ThreadTable::choose(&self.threads.rows(marks), self.threads.later(marks));
+        SiteTable { threads, ..SiteTable::choose(&all, self.growth.table(), self.counts) }
     }
 }
 
@@ -148,13 +162,19 @@ mod tests {
     use crate::high_water::Moment;
 
     fn sampled(address: u64, weight: u64, stack: u32, bytes: u64) -> Event {
-        let (cut, fresh, followed) = (false, true, true);
-        Event::Sampled { scope: 3, address, bytes, weight, stack, cut, fresh, followed }
+        let (cut, fresh, followed, thread) = (false, true, true, 1);
+        Event::Sampled { scope: 3, address, bytes, weight, stack, cut, fresh, followed, thread }
     }
 
     fn grown(address: u64, weight: u64, stack: u32, bytes: u64) -> Event {
-        let (cut, fresh, followed) = (false, false, true);
-        Event::Sampled { scope: 3, address, bytes, weight, stack, cut, fresh, followed }
+        let (cut, fresh, followed, thread) = (false, false, true, 2);
+        Event::Sampled { scope: 3, address, bytes, weight, stack, cut, fresh, followed, thread }
+    }
+
+    /// The live bytes of each thread, by its number.
+    fn live_by_thread(sites: &Sites) -> Vec<(u32, u64)> {
+        let table = sites.table(&HighWaterMarks::default());
+        table.threads.threads.iter().map(|row| (row.number, row.sums.exit_bytes)).collect()
     }
 
     fn resized(from: u64, to: Option<u64>, [before, after]: [u64; 2]) -> [Event; 2] {
@@ -203,7 +223,10 @@ mod tests {
         events.extend(resized(0x10, Some(0x30), [100, 200]));
         events.push(grown(0x30, 500, 8, 100));
         events.extend(resized(0x30, Some(0x30), [200, 50]));
-        let rows = numbers(&after(&events));
+        let sites = after(&events);
+        // Thread 1 allocated the block, and thread 2 made it larger.
+        assert_eq!(live_by_thread(&sites), [(1, 250), (2, 125)]);
+        let rows = numbers(&sites);
         let live: Vec<(u32, u64, u64)> =
             rows.iter().map(|(stack, sums)| (*stack, sums.exit_bytes, sums.allocated_blocks)).collect();
         assert_eq!(live, [(7, 250, 10), (8, 125, 0)]);

@@ -98,7 +98,7 @@ pub(crate) fn label(address: u64, category: Category, layer: NameId) -> bool {
     let parts = scope::parts(before);
     let mut scope = before;
     if parts.layer == 0 && layer != 0 {
-        scope = ledger::as_tracker(|| scope::scope(Parts { layer, ..parts }));
+        scope = ledger::as_tracker(|| scope::scope_as_old_as(before, Parts { layer, ..parts }));
         owners::put(address, scope);
     }
     ledger::emit(ledger::acquire(), &Event::DeviceLabelled { scope: Some(scope), address, category })

@@ -87,7 +87,7 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> Result<(), La
     let parts = scope::parts(tagged.scope);
     let mut owner = tagged.scope;
     if parts.layer == 0 && layer != 0 {
-        owner = ledger::as_tracker(|| scope::scope(Parts { layer, ..parts }));
+        owner = ledger::as_tracker(|| scope::scope_as_old_as(tagged.scope, Parts { layer, ..parts }));
         // The block is followed by now, so its tag is a wide one.
         if let Some((entries, _)) = block::find(block.addr()) {
             entries.store_wide(owner, tagged.size.requested as usize, true);

@@ -34,6 +34,7 @@ const DEVICE_FREED: u8 = 20;
 const DEVICE_LABELLED: u8 = 21;
 const DEVICE_OUT_OF_MEMORY: u8 = 22;
 const DERIVED_STEP_BEGAN: u8 = 23;
+const THREAD_ENDED: u8 = 24;
 
 /// Where the first word of a device's event has its category and its device.
 const CATEGORY_SHIFT: u32 = 24;
@@ -96,10 +97,14 @@ pub fn encode(time_ns: u64, event: &Event) -> Words {
         Event::PhaseLeft { phase } => words(PHASE_LEFT, 0, [phase.into(), 0, 0, 0, 0]),
         Event::Paused => words(PAUSED, 0, [0; 5]),
         Event::Resumed => words(RESUMED, 0, [0; 5]),
-        Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed } => {
+        Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed, thread } => {
             let flag = |flag: u64, is_set: bool| if is_set { flag } else { 0 };
             let stack = u64::from(stack) | flag(CUT, cut) | flag(FRESH, fresh) | flag(FOLLOWED, followed);
-            words(SAMPLED, scope, [address, bytes, weight, stack, 0])
+            words(SAMPLED, scope, [address, bytes, weight, stack, thread.into()])
+        }
+        Event::ThreadEnded { thread, name } => {
+            let [low, high] = halves(u128::from_ne_bytes(name));
+            words(THREAD_ENDED, 0, [thread.into(), low, high, 0, 0])
         }
         Event::SampleFreed { address } => words(SAMPLE_FREED, 0, [address, 0, 0, 0, 0]),
         Event::SampleResizeBegan { address, token } => words(SAMPLE_RESIZE_BEGAN, 0, [address, token, 0, 0, 0]),
@@ -126,6 +131,11 @@ pub fn encode(time_ns: u64, event: &Event) -> Words {
             with_head(head, words(DEVICE_OUT_OF_MEMORY, 0, [0, bytes, totals.allocated, totals.reserved, 0]))
         }
     }
+}
+
+/// The lower and the upper 64 bits.
+fn halves(number: u128) -> [u64; 2] {
+    [number as u64, (number >> 64) as u64]
 }
 
 /// `words` with more in the first of them.
@@ -172,7 +182,11 @@ pub fn decode(words: Words) -> Option<(u64, Event)> {
             cut: d & CUT != 0,
             fresh: d & FRESH != 0,
             followed: d & FOLLOWED != 0,
+            thread: e as u32,
         },
+        THREAD_ENDED => {
+            Event::ThreadEnded { thread: a as u32, name: (u128::from(b) | u128::from(c) << 64).to_ne_bytes() }
+        }
         SAMPLE_FREED => Event::SampleFreed { address },
         SAMPLE_RESIZE_BEGAN => Event::SampleResizeBegan { address, token: b },
         SAMPLE_RESIZE_ENDED => Event::SampleResizeEnded { address: some_address, before: b, after: c, token: d },
@@ -232,10 +246,12 @@ mod tests {
         for freed_in in [None, Some(0), Some(u16::MAX)] {
             events.push(Event::Freed { scope, address, size, op_call, freed_in });
         }
-        for flags in 0..8 {
+        for flags in 0..8u32 {
             let [cut, fresh, followed] = [flags & 1 != 0, flags & 2 != 0, flags & 4 != 0];
-            events.push(Event::Sampled { scope, address, bytes: 1, weight: 2, stack: u32::MAX, cut, fresh, followed });
+            let (bytes, weight, stack, thread) = (1, 2, u32::MAX, u32::MAX - flags);
+            events.push(Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed, thread });
         }
+        events.push(Event::ThreadEnded { thread: u32::MAX, name: *b"fifteen letters\0" });
         let (bytes, totals) = (1 << 40, DeviceTotals { allocated: u64::MAX, reserved: 1 });
         for (device, category) in [(u32::MAX, Some(Category::ALL[0])), (1, Category::ALL.last().copied()), (7, None)] {
             events.push(Event::DeviceAllocated { device, scope, address, bytes, totals, op_call, category });

@@ -20,6 +20,8 @@ mod slot;
 pub mod stopwatch;
 mod thread;
 mod thread_lane;
+#[cfg(feature = "stacks")]
+mod thread_number;
 
 pub use lane::Lane;
 pub use pool::{live_slots, most_threads, resized};
@@ -28,6 +30,7 @@ pub use slot::{SLACK, Slot, add, emit};
 #[cfg(feature = "stacks")]
 pub use thread::opens_lanes;
 pub use thread::{
-    acquire, as_tracker, as_tracker_thread, empty_lane, gather_frees_of, main_begins, publish_own, scope_without_slot,
+    acquire, as_tracker, as_tracker_thread, empty_lane, forked, gather_frees_of, main_begins, publish_own,
+    scope_without_slot,
 };
 pub use thread_lane::lane;

@@ -62,6 +62,13 @@ impl ScopeStack {
         Some(Entered { depth, serial })
     }
 
+    /// Gives all scopes that were entered other numbers.
+    pub fn renumber(&self, own: impl Fn(ScopeId) -> ScopeId) {
+        for frame in self.frames.iter().take(self.depth.load(Ordering::Relaxed)) {
+            frame.outer.store(own(frame.outer.load(Ordering::Relaxed)), Ordering::Relaxed);
+        }
+    }
+
     /// Leaves the scope of `entered`, and with it all scopes that were entered after it and never left (because a guard
     /// was leaked, or a longjmp skipped it). `restore` is called with the scope that was active before. Does nothing if
     /// the scope of `entered` was already left together with one outside of it.
@@ -74,5 +81,28 @@ impl ScopeStack {
             compiler_fence(Ordering::SeqCst);
             self.depth.store(entered.depth, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// Scopes are entered in scope 3 and in scope 4, and a third one in scope 5 was left. Then all numbers become higher by 100.
+    #[test]
+    fn scopes_that_were_entered_get_other_numbers() {
+        // SAFETY: a stack is made of atomics, for all of which zeroes are values.
+        let stack = unsafe { Box::<ScopeStack>::new_zeroed().assume_init() };
+        let [outer, inner, left] = [3, 4, 5].map(|scope| stack.push(scope).expect("it is not full"));
+        stack.pop(left, |_| ());
+        stack.renumber(|scope| scope + 100);
+        let restored = RefCell::new(Vec::new());
+        for entered in [inner, outer] {
+            stack.pop(entered, |scope| restored.borrow_mut().push(scope));
+        }
+        assert_eq!(restored.take(), [104, 103]);
+        assert_eq!(stack.frames[2].outer.load(Ordering::Relaxed), 5, "what was left keeps its number");
     }
 }

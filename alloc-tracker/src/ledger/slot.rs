@@ -18,6 +18,8 @@ use super::publish;
 use super::scope_stack::{Entered, ScopeStack};
 use super::stopwatch::Stopwatch;
 #[cfg(feature = "stacks")]
+use super::thread_number::ThreadNumber;
+#[cfg(feature = "stacks")]
 use crate::sampler::{self, Sampler};
 use crate::settings::{exact, sampling};
 use crate::tag::word::WORD_LIMIT;
@@ -37,13 +39,16 @@ pub struct Slot {
     freed: AtomicU16,
     /// How many times counts have begun or ended to move from the lane to the counters; odd while they move.
     moving: AtomicU32,
-    counters: Counters,
-    scopes: ScopeStack,
+    pub(super) counters: Counters,
+    pub(super) scopes: ScopeStack,
     /// Measures how long each scope is active, when a session asks for that.
     pub stopwatch: Stopwatch,
     /// Decides which of the thread's blocks are sampled.
     #[cfg(feature = "stacks")]
     pub sampler: Sampler,
+    /// By which samples name the thread.
+    #[cfg(feature = "stacks")]
+    pub number: ThreadNumber,
     /// The number of the call of an outermost operator that runs on this thread; 0 when none runs.
     pub op_call: AtomicU64,
     /// The announced category of the next block that takes the cold path, as its number + 1; 0 when none is announced.
@@ -78,6 +83,8 @@ impl Slot {
         self.scopes.clear();
         self.stopwatch.prepare(scope);
         self.counters.prepare();
+        #[cfg(feature = "stacks")]
+        self.number.reset();
         self.select(scope);
     }
 

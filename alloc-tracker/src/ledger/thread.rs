@@ -7,13 +7,18 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
+#[cfg(feature = "stacks")]
+use alloc_replay::Event;
 use alloc_replay::{NOBODY, RUNTIME, ScopeId, TRACKER};
 
 use super::pool;
 use super::slot::Slot;
+#[cfg(feature = "stacks")]
+use super::slot::emit;
 use super::thread_lane::{close_lane, set_lane};
 use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
+use crate::{scope, sys};
 
 thread_local! {
     // These are plain memory without destructors, so that they work until the thread's very last instruction.
@@ -25,9 +30,11 @@ thread_local! {
 /// The scope that a new thread starts in: before `main` that of the runtime, afterwards [`NOBODY`].
 static DEFAULT_SCOPE: AtomicU16 = AtomicU16::new(RUNTIME);
 
-/// Notes that `main` begins: from now on new threads start in [`NOBODY`].
+/// Notes that `main` begins: from now on new threads start in no scope.
 pub fn main_begins() {
-    DEFAULT_SCOPE.store(NOBODY, Ordering::Relaxed);
+    if DEFAULT_SCOPE.load(Ordering::Relaxed) == RUNTIME {
+        DEFAULT_SCOPE.store(NOBODY, Ordering::Relaxed);
+    }
 }
 
 /// The calling thread's slot, if it has one.
@@ -72,10 +79,9 @@ fn acquire_first() -> Option<&'static Slot> {
     let slot = pool::take()?;
     slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
     slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
-    // SAFETY: both take nothing and cannot fail.
-    let (handle, id) = unsafe { (libc::pthread_self(), libc::gettid()) };
-    slot.thread_handle.store(handle as usize, Ordering::Relaxed);
-    slot.thread_id.store(id as u32, Ordering::Relaxed);
+    // SAFETY: it takes nothing and cannot fail.
+    slot.thread_handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    slot.thread_id.store(sys::thread_id(), Ordering::Relaxed);
     slot.taken.store(1, Ordering::Release);
     release_at_end(slot);
     SLOT.with(|cell| cell.set(slot));
@@ -87,6 +93,31 @@ fn acquire_first() -> Option<&'static Slot> {
     }
     BETWEEN_SLOTS.with(|between| between.set(false));
     Some(slot)
+}
+
+/// To be called in a forked child, when no session records. Its only thread has another number of the kernel's than the one that
+/// forked, and the scopes that the thread is in get numbers of the child's own: what is alive was allocated in the former.
+pub fn forked() {
+    if mode() == Mode::Off {
+        return;
+    }
+    scope::forked();
+    DEFAULT_SCOPE.store(as_tracker(|| scope::own(NOBODY)), Ordering::Relaxed);
+    if let Some(slot) = current() {
+        slot.thread_id.store(sys::thread_id(), Ordering::Relaxed);
+        let active = slot.scope();
+        let own = as_tracker(|| {
+            slot.scopes.renumber(scope::own);
+            scope::own(active)
+        });
+        slot.select(own);
+        slot.stopwatch.lap(own);
+        // A session that starts now takes what is published for what was there. A signal handler that forks may have
+        // interrupted a publication, and leaves it to the thread.
+        if !slot.counters.ring.is_writing() {
+            slot.publish();
+        }
+    }
 }
 
 /// Whether threads have lanes. In any other mode, over any other backend, and where blocks are often sampled, every block takes the cold
@@ -181,9 +212,20 @@ extern "C" fn release(slot: *mut libc::c_void) {
     let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
     close_lane();
     slot.stopwatch.lap(NOBODY);
+    #[cfg(feature = "stacks")]
+    tell_name(slot);
     slot.publish_at_end();
     slot.lane.leave_cache();
     SLOT.with(|cell| cell.set(ptr::null()));
     BETWEEN_SLOTS.with(|between| between.set(true));
     pool::give_back(slot);
+}
+
+/// Tells what the calling thread is called, if samples name it: when it has ended, nobody can ask. One that ends while no
+/// session records is told to nobody.
+#[cfg(feature = "stacks")]
+fn tell_name(slot: &Slot) {
+    if let Some(thread) = slot.number.known() {
+        let _ = emit(Some(slot), &Event::ThreadEnded { thread, name: sys::thread_name() });
+    }
 }

@@ -11,7 +11,7 @@
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
 //!                                     | full_table.rs (more scopes than there is room for), new_names.rs, summary.rs
 //!                                     | closing.rs (the last records of a timeline)
-//!                                     \ stack_names.rs (names of sampled calls, at the end)
+//!                                     \ stack_names.rs, thread_names.rs (names of sampled calls and threads, at the end)
 //! thread.rs runs it, pace.rs says how long it may sleep; control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
@@ -38,6 +38,8 @@ mod closing;
 mod metering;
 #[cfg(feature = "stacks")]
 mod stack_names;
+#[cfg(feature = "stacks")]
+mod thread_names;
 
 mod sampled_stacks;
 mod summary;

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use addr2line::{Loader, demangle_auto};
-use alloc_timeline::{Call, Site, SiteColumn, SiteGrowth, Stacks};
+use alloc_timeline::{Call, SampledThread, Site, SiteColumn, SiteGrowth, Stacks};
 use rustc_hash::FxHashMap;
 
-use alloc_replay::{SiteRow, SiteTable};
+use alloc_replay::{SiteRow, SiteTable, ThreadRow};
 
+use super::thread_names;
 use crate::probe::interposition::own_library;
 use crate::settings::sampling;
 use crate::stacks::{self, Modules, NO_STACK};
@@ -79,7 +80,14 @@ pub fn stacks(table: SiteTable, modules: &Modules, losses: &mut Vec<String>) -> 
         other_bytes: table.growth.other_bytes,
     };
     let (calls, sites, others) = (names.calls, folded.sites, table.others);
-    Stacks { complete: true, samples, calls, sites, others, growth, ..announcement() }
+    let threads = table.threads.threads.into_iter().map(sampled_thread).collect();
+    let other_threads = table.threads.others;
+    Stacks { complete: true, samples, calls, sites, others, growth, threads, other_threads, ..announcement() }
+}
+
+/// A thread with its name, as far as that is known.
+fn sampled_thread(ThreadRow { number, name, sums }: ThreadRow) -> SampledThread {
+    SampledThread { number, name: name.or_else(|| thread_names::of(number)), sums }
 }
 
 /// Sites, of which those with the same scope and the same names of calls are put together.

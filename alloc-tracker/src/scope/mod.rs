@@ -7,8 +7,8 @@ mod changes;
 
 pub use changes::{Change, known as known_change, learn as learn_change};
 pub use names::{
-    Interned, LayerKind, MAX_NAMES, MAX_SCOPES, count, describe, describe_layer, known_name, known_scope, layer_kinds,
-    name, overflowed, parts, scope, text,
+    Interned, LayerKind, MAX_NAMES, MAX_SCOPES, count, describe, describe_layer, forked, is_inherited, known_name,
+    known_scope, layer_kinds, name, overflowed, own, parts, scope, scope_as_old_as, text,
 };
 
 /// The addresses that the tables occupy.

@@ -1,13 +1,17 @@
 //! Names and scopes as numbers. Phases, layers and operators are numbered names; a scope is a numbered triple of names.
 //!
+//! In a forked child, whatever is alive was allocated in the parent, and the tags of those blocks have the parent's numbers. So the
+//! child gives all scopes numbers of its own: the same names have a new number in each *generation*, a process's number of forks since
+//! the first process. A number of another generation than the process's own is *inherited*, and in the file its names say so.
+//!
 //! Both tables are bounded. When a table is full, a new name or scope gets the number of `other scopes`, and
 //! [`overflowed`] counts that.
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use alloc_replay::{NameId, OTHER_SCOPES, Parts, RESERVED_NAMES as RESERVED, ScopeId, ScopeNames};
-use alloc_timeline::Scope;
+use alloc_replay::{NameId, OTHER_SCOPES, Parts, RESERVED_NAMES as RESERVED, ScopeId, ScopeNames, TRACKER};
+use alloc_timeline::{Scope, inherited_name};
 use rustc_hash::FxHasher;
 
 use super::table::Table;
@@ -21,10 +25,19 @@ pub const MAX_NAMES: usize = 1 << 16;
 const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
 
 static NAMES: Table<String, MAX_NAMES, { 2 * MAX_NAMES }> = Table::new(RESERVED.len() as u32);
-static SCOPES: Table<Parts, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(RESERVED.len() as u32);
+static SCOPES: Table<Numbered, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(RESERVED.len() as u32);
 /// What layers are. As many as scopes, because a layer without a scope is none.
 static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(0);
 static OVERFLOWED: AtomicU64 = AtomicU64::new(0);
+/// The generation of this process.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// A scope that has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Numbered {
+    parts: Parts,
+    generation: u32,
+}
 
 fn hash(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one(value)
@@ -43,15 +56,55 @@ pub fn known_name(text: &str) -> Option<NameId> {
 
 /// The number of a scope.
 pub fn scope(parts: Parts) -> ScopeId {
-    known_scope(parts).unwrap_or_else(|| intern_parts(parts))
+    known_scope(parts).unwrap_or_else(|| intern_scope(Numbered { parts, generation: own_generation() }))
 }
 
 /// The number of a scope that has one already. Allocates nothing.
 pub fn known_scope(parts: Parts) -> Option<ScopeId> {
-    match parts {
-        Parts { phase, layer: 0, op: 0 } if (phase as usize) < RESERVED.len() => Some(phase as ScopeId),
-        _ => SCOPES.find_number(hash(&parts), |held| *held == parts).map(|number| number as ScopeId),
+    known(Numbered { parts, generation: own_generation() })
+}
+
+fn known(scope: Numbered) -> Option<ScopeId> {
+    match scope {
+        Numbered { parts: Parts { phase, layer: 0, op: 0 }, generation: 0 } if (phase as usize) < RESERVED.len() => {
+            Some(phase as ScopeId)
+        }
+        _ => SCOPES.find_number(hash(&scope), |held| *held == scope).map(|number| number as ScopeId),
     }
+}
+
+/// The number of the scope of these parts whose blocks are as old as those of `scope`: inherited, or the process's own.
+pub fn scope_as_old_as(scope: ScopeId, parts: Parts) -> ScopeId {
+    let as_old = Numbered { parts, generation: generation(scope).unwrap_or_else(own_generation) };
+    known(as_old).unwrap_or_else(|| intern_scope(as_old))
+}
+
+/// The number that a scope has in this process, when it may be one of before a fork.
+pub fn own(inherited: ScopeId) -> ScopeId {
+    if is_inherited(inherited) { scope(parts(inherited)) } else { inherited }
+}
+
+/// To be called in a forked child: from now on, all numbers that are there are inherited.
+pub fn forked() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+fn own_generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// The generation whose blocks a scope has; `None` of those two that are the same in each.
+fn generation(scope: ScopeId) -> Option<u32> {
+    match scope {
+        TRACKER | OTHER_SCOPES => None,
+        reserved if usize::from(reserved) < RESERVED.len() => Some(0),
+        interned => SCOPES.get(interned.into()).map(|held| held.generation),
+    }
+}
+
+/// Whether the blocks of a scope were allocated before the process was forked.
+pub fn is_inherited(scope: ScopeId) -> bool {
+    generation(scope).is_some_and(|generation| generation != own_generation())
 }
 
 fn intern_name(text: &str) -> NameId {
@@ -61,8 +114,8 @@ fn intern_name(text: &str) -> NameId {
     })
 }
 
-fn intern_parts(parts: Parts) -> ScopeId {
-    let number = SCOPES.intern(hash(&parts), |held| *held == parts, || parts);
+fn intern_scope(scope: Numbered) -> ScopeId {
+    let number = SCOPES.intern(hash(&scope), |held| *held == scope, || scope);
     number.map_or_else(
         || {
             OVERFLOWED.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +129,7 @@ fn intern_parts(parts: Parts) -> ScopeId {
 pub fn parts(scope: ScopeId) -> Parts {
     match scope {
         reserved if usize::from(reserved) < RESERVED.len() => Parts { phase: reserved.into(), layer: 0, op: 0 },
-        interned => SCOPES.get(interned.into()).copied().unwrap_or_default(),
+        interned => SCOPES.get(interned.into()).map(|held| held.parts).unwrap_or_default(),
     }
 }
 
@@ -139,8 +192,15 @@ pub fn describe(scope: ScopeId) -> Scope {
 pub struct Interned;
 
 impl ScopeNames for Interned {
+    /// Those of an inherited scope are marked. An operator only where there is one: it makes the bytes metadata.
     fn parts(&self, scope: ScopeId) -> Parts {
-        parts(scope)
+        let Parts { phase, layer, op } = parts(scope);
+        if is_inherited(scope) {
+            let marked = |part| name(&inherited_name(text(part)));
+            Parts { phase: marked(phase), layer: marked(layer), op: if op == 0 { 0 } else { marked(op) } }
+        } else {
+            Parts { phase, layer, op }
+        }
     }
 
     fn text(&self, name: NameId) -> &str {

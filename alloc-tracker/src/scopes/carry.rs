@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use alloc_replay::{NOBODY, ScopeId};
 
 use super::guard::{ScopeGuard, enter};
-use crate::ledger;
+use crate::{ledger, scope};
 
 /// A scope that was active when [`capture`] was called, and that can be entered on any thread.
 ///
@@ -55,7 +55,8 @@ impl Captured {
     /// });
     /// ```
     pub fn attach(self) -> ScopeGuard {
-        enter(self.0)
+        // It may have been captured before a fork, from which on the scope has another number.
+        enter(if scope::is_inherited(self.0) { ledger::as_tracker(|| scope::own(self.0)) } else { self.0 })
     }
 
     /// Wraps a future, so that it runs in the captured scope whenever it is polled, on whichever thread. (A guard is no

@@ -143,5 +143,5 @@ extern "C" fn at_exit() {
 
 /// Runs in a forked child: the recording and its thread belong to the parent, so the child begins without a session.
 pub fn forked() {
-    ACTIVE.store(Box::into_raw(Box::new(Mutex::new(None))), Ordering::Release);
+    ACTIVE.store(as_tracker(|| Box::into_raw(Box::new(Mutex::new(None)))), Ordering::Release);
 }

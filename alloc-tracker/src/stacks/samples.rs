@@ -74,7 +74,8 @@ pub fn sample(slot: Option<&Slot>, sample: &Sample) {
     let stack = unwind::stack();
     let followed = can_follow && addresses::add(block.addr());
     let (address, cut) = (block.addr() as u64, table::is_cut(stack));
-    if !emit(slot, &Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed }) {
+    let thread = slot.map_or(0, |slot| slot.number.get());
+    if !emit(slot, &Event::Sampled { scope, address, bytes, weight, stack, cut, fresh, followed, thread }) {
         LOST_BYTES.fetch_add(weight, Ordering::Relaxed);
         LOST_SAMPLES.fetch_add(1, Ordering::Relaxed);
     }

@@ -13,6 +13,7 @@ mod stderr;
 mod stop_flag;
 pub mod stream_lock;
 pub mod sync;
+mod this_thread;
 mod thread;
 mod usage;
 
@@ -27,5 +28,8 @@ pub use queue::Queue;
 pub use rlimit::{Resource, resource_limit};
 pub use stderr::say;
 pub use stop_flag::StopFlag;
+pub use this_thread::thread_id;
+#[cfg(feature = "stacks")]
+pub use this_thread::thread_name;
 pub use thread::Thread;
 pub use usage::{process_cpu_ns, process_usage, thread_cpu_ns, ticks_per_second, usage_since};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use crate::analysis::{Analysis, Bucket, Flow, Sums};
 use crate::file::{Book, BookLine, Energy, ScopeTimes, Series, Snapshot, StepTimes, Timeline};
 use crate::scope::Dimension;
-use crate::stacks::Stacks;
+use crate::stacks::{SiteSums, Stacks};
 use crate::unread::Unread;
 
 /// The first contradiction among the numbers of a timeline, in words; `None` when there is none.
@@ -115,6 +115,11 @@ fn in_stacks(stacks: &Stacks, scopes: usize) -> Option<String> {
     }
     if stacks.sums().samples != stacks.samples.taken {
         return Some(format!("the sites of \"stacks\" do not sum to the {} samples taken", stacks.samples.taken));
+    }
+    // Older recorders did not keep samples by thread.
+    let by_thread: SiteSums = stacks.threads.iter().map(|thread| thread.sums).chain([stacks.other_threads]).sum();
+    if !by_thread.is_nothing() && by_thread.samples != stacks.samples.taken {
+        return Some(format!("the threads of \"stacks\" do not sum to the {} samples taken", stacks.samples.taken));
     }
     let growth = &stacks.growth;
     let columns = growth.columns.iter().map(|column| &column.live_bytes).chain([&growth.other_bytes]);

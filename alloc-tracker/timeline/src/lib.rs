@@ -44,6 +44,7 @@ mod scope;
 pub mod size;
 
 mod analysis;
+mod inherited;
 mod stacks;
 
 mod unread;
@@ -74,10 +75,11 @@ pub use file::{
     OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTimes, ScopeTotals, Series,
     Snapshot, Step, StepTimes, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
 };
+pub use inherited::{inherited_name, is_inherited};
 pub use load::{LoadError, load, parse};
 pub use record::{Record, Sample};
 pub use samples::MAX_SAMPLES;
 pub use scope::{Category, Dimension, NONE, Row, Scope, split_by};
-pub use stacks::{Call, SampleCounts, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
+pub use stacks::{Call, SampleCounts, SampledThread, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
 pub use store::{dump_path, encode, store};
 pub use unread::{Unread, UnreadRow};

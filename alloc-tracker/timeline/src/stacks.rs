@@ -26,6 +26,13 @@ pub struct Stacks {
     pub others: SiteSums,
     /// What was live at the end of each step, by site.
     pub growth: SiteGrowth,
+    /// The same samples by the thread that took them: the threads with the most bytes, allocated, at the peak or at the end.
+    /// Empty in files of older recorders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<SampledThread>,
+    /// All other threads together.
+    #[serde(default, skip_serializing_if = "SiteSums::is_nothing")]
+    pub other_threads: SiteSums,
 }
 
 /// How many samples were taken, and how good they are.
@@ -79,7 +86,22 @@ pub struct Site {
     pub sums: SiteSums,
 }
 
-/// The numbers of a site. Sums of them stay at the largest number instead of overflowing.
+/// A thread that allocates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledThread {
+    /// Its number: threads are counted from 1 on, by their first samples, as long as the process lives. 0: all threads that
+    /// were just beginning or ending.
+    pub number: u32,
+    /// What the kernel called it at its end, or when the file was written. Absent when it had ended by then, and had told
+    /// nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub sums: SiteSums,
+}
+
+/// The numbers of a site or of a thread. Sums of them stay at the largest number instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteSums {
     /// How many samples the numbers come from.
@@ -96,6 +118,13 @@ pub struct SiteSums {
     pub exit_bytes: u64,
     /// How many samples `exit_bytes` comes from.
     pub exit_samples: u64,
+}
+
+impl SiteSums {
+    /// Whether no sample is in it.
+    pub fn is_nothing(&self) -> bool {
+        *self == SiteSums::default()
+    }
 }
 
 impl AddAssign for SiteSums {

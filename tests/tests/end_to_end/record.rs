@@ -13,7 +13,7 @@ use tests::{Ran, binary, folder, run, text};
 #[path = "record/guest.rs"]
 mod guest;
 #[path = "record/programs.rs"]
-mod programs;
+pub mod programs;
 
 use programs::{BLOCKS, compiled, has, sleeper};
 
@@ -27,7 +27,7 @@ fn record(folder: &Path) -> Command {
 }
 
 /// Runs a command under `record` in `folder`, with these options.
-fn recorded(folder: &Path, options: &[&str], command: &[&str]) -> Ran {
+pub fn recorded(folder: &Path, options: &[&str], command: &[&str]) -> Ran {
     run(record(folder).args(options).arg("--").args(command))
 }
 

@@ -59,12 +59,12 @@ fn children_that_record_themselves() {
     }
 }
 
-/// A child's blocks are its parent's to begin with: a hundred of 1,000 (1,024 usable) and one of 1 MiB.
+/// A child's blocks are its parent's to begin with, and said to be. In the phase `inherited` there are a hundred of 1,000 (1,024 usable) and one of 1 MiB.
 #[test]
 fn children_know_what_they_inherited() {
     for child in &recorded().1 {
         let exit = &child.at_exit.as_ref().expect("an end").snapshot;
-        assert_eq!(held(child, exit, "inherited"), (100_000 + (1 << 20), 102_400 + (1 << 20), 101));
+        assert_eq!(held(child, exit, "inherited (inherited)"), (100_000 + (1 << 20), 102_400 + (1 << 20), 101));
     }
 }
 

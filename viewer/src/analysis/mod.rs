@@ -35,6 +35,7 @@ mod time_comparison;
 
 mod leaks;
 mod objects;
+mod threads;
 
 pub use advice::Advice;
 pub use chosen_book::{Asked, ChosenBook, NoBook, PEAK, book_at};
@@ -59,6 +60,7 @@ pub use splits::Splits;
 pub use stacks::{Measure, StackSite, growing_sites, measured_bytes, sites};
 pub use step_parts::{PartFigures, StepPart, StepParts, step_parts};
 pub use summary::{AliveAtExit, Peak, ReconcileLine, Rss, Summary, TotalCounts, TrackerFigures, summarise};
+pub use threads::{ThreadSums, threads};
 pub use time_and_energy::{LayerCosts, ScopeCosts, TimeAndEnergy, is_recorded_as, layer_costs};
 pub use time_comparison::{TimeComparison, compare_times};
 pub use trend::{FEWEST_STEPS, Trend, trend};

@@ -1,7 +1,10 @@
 //! The figures of a run that scripts rely on: `viewer summary --json` prints them. The field names never change.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{DevicePrediction, Dimension, Ending, HighWater, NearLimit, OutsideFigure, PeakRequested, Step};
+use alloc_timeline::{
+    DevicePrediction, Dimension, Ending, HighWater, NearLimit, OutsideFigure, PeakRequested, Scope, Snapshot, Step,
+    is_inherited,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -87,6 +90,9 @@ pub struct Peak {
     pub slack_bytes: u64,
     /// Bytes with neither a phase nor a layer nor an operator, except for those of the start-up.
     pub unattributed_bytes: u64,
+    /// Bytes that were allocated before the process was forked. Left out of a process that has nothing of that kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inherited_bytes: Option<u64>,
     /// The same bytes by phase, layer, operator and category.
     #[serde(flatten)]
     pub splits: Splits,
@@ -174,6 +180,7 @@ pub fn summarise(run: &Run) -> Summary {
             time_ns: peak.time_ns,
             slack_bytes: peak.slack_bytes,
             unattributed_bytes: peak.unattributed_bytes(scopes),
+            inherited_bytes: inherited_bytes(peak, scopes),
             splits: Splits::new(peak, scopes),
             by_category_and_op: by_category_and_op(peak, scopes),
         },
@@ -223,8 +230,17 @@ pub fn summarise(run: &Run) -> Summary {
     }
 }
 
+/// What of a snapshot was allocated before the process was forked; `None` when no scope is of that kind.
+fn inherited_bytes(snapshot: &Snapshot, scopes: &[Scope]) -> Option<u64> {
+    scopes.iter().find(|scope| is_inherited(scope))?;
+    let inherited = snapshot.rows.iter().filter(|row| scopes.get(row.scope as usize).is_some_and(is_inherited));
+    Some(inherited.map(|row| row.usable_bytes).fold(0, u64::saturating_add))
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc_timeline::inherited_name;
+
     use super::*;
     use crate::model::fixture::tiny;
 
@@ -242,6 +258,19 @@ mod tests {
         assert_eq!(summary.reconcile.last().map(|line| line.name.as_str()), Some("unexplained"));
         assert_eq!(summary.reconcile.iter().map(|line| line.bytes).sum::<i64>(), 20_096);
         assert_eq!(summary.run["allocator"], "jemalloc");
+    }
+
+    /// The bytes of `conv1` (activations of 8,192 bytes in the forward pass among them) were the parent's.
+    #[test]
+    fn what_a_forked_child_has_from_its_parent_is_told() {
+        let mut timeline = tiny();
+        assert_eq!(summarise(&Run::new("x", timeline.clone())).peak.inherited_bytes, None);
+        for scope in timeline.scopes.iter_mut().filter(|scope| scope.layer == "conv1") {
+            (scope.phase, scope.layer) = (inherited_name(&scope.phase), inherited_name(&scope.layer));
+        }
+        let peak = summarise(&Run::new("x", timeline)).peak;
+        assert_eq!(peak.inherited_bytes, Some(4096 + 8192 + 1024));
+        assert_eq!(peak.splits.by_layer["conv1 (inherited)"], 4096 + 8192 + 1024);
     }
 
     #[test]

@@ -216,6 +216,8 @@ pub(super) enum StackRows {
     Stack,
     /// The executable or the shared library that has the innermost call
     Object,
+    /// The thread that allocated
+    Thread,
 }
 
 /// A [`Measure`] on the command line.

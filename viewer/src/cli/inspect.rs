@@ -129,7 +129,7 @@ pub(super) fn power(args: &TableArgs) -> Result<Outcome> {
     answer(args.json, json, || view::power_text(&run, args.top, output::terminal()))
 }
 
-/// `viewer stacks FILE [--of WHAT] [--top N] [--json | --folded]`.
+/// `viewer stacks FILE [--of WHAT] [--by WHAT] [--top N] [--json | --folded]`.
 pub(super) fn stacks(args: &StacksArgs) -> Result<Outcome> {
     let run = load(&args.file)?;
     let measure = args.measure.into();
@@ -146,12 +146,14 @@ pub(super) fn stacks(args: &StacksArgs) -> Result<Outcome> {
             "sites": analysis::sites(&run.timeline, measure),
             "others": stacks.map(|stacks| stacks.others),
             "objects": analysis::objects(&run.timeline, measure),
+            "threads": analysis::threads(&run.timeline, measure),
         });
         with_layer_costs(answer, &run.timeline)
     };
     let text = match args.rows {
         StackRows::Stack => view::stacks_text,
         StackRows::Object => view::objects_text,
+        StackRows::Thread => view::threads_text,
     };
     answer(args.json, json, || text(&run, measure, args.top, output::terminal()))
 }

@@ -30,7 +30,8 @@ pub use lanes::lanes_svg;
 pub use report::report;
 pub use text::{
     Terminal, chart, compare_text, device_snapshot_text, fitted, growth_text, leaks_text, lifetimes_text, objects_text,
-    owners_text, power_text, reconcile_text, stacks_text, steps_text, summary_text, times_text, top_table, unread_text,
+    owners_text, power_text, reconcile_text, stacks_text, steps_text, summary_text, threads_text, times_text,
+    top_table, unread_text,
 };
 pub use timeline::{rss_svg, timeline_svg};
 pub use waterfall::waterfall_svg;

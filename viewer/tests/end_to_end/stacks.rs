@@ -1,13 +1,14 @@
 //! `viewer stacks`, and the stacks in the outputs of other commands, for a made-up run.
 use crate::common::{Folder, nets, viewer};
 use alloc_timeline::{
-    Analysis, Call, Dimension, Growth, SampleCounts, Scope, Site, SiteColumn, SiteGrowth, SiteSums, Stacks, Timeline,
+    Analysis, Call, Dimension, Growth, SampleCounts, SampledThread, Scope, Site, SiteColumn, SiteGrowth, SiteSums,
+    Stacks, Timeline,
 };
 use proptest::prelude::*;
 use serde_json::Value;
 use viewer::analysis::Measure;
 use viewer::model::Run;
-use viewer::view::{Terminal, folded_stacks, growth_text, report, stacks_flamegraph, stacks_text};
+use viewer::view::{Terminal, folded_stacks, growth_text, report, stacks_flamegraph, stacks_text, threads_text};
 
 const MIB: u64 = 1 << 20;
 const TERMINAL: Terminal = Terminal { width: 80, colours: false };
@@ -72,6 +73,12 @@ fn stacks(data: u32) -> Stacks {
             }],
             other_bytes: vec![MIB; 20],
         },
+        threads: vec![
+            SampledThread { number: 1, name: Some("net".into()), sums: sums(31, 60 * MIB, 17 * MIB, 0) },
+            SampledThread { number: 2, name: Some("loader".into()), sums: sums(18, 36 * MIB, 8 * MIB, 36 * MIB) },
+            SampledThread { number: 4, name: None, sums: sums(20, 11 * MIB, 0, 0) },
+        ],
+        other_threads: sums(1, MIB / 2, MIB / 2, 0),
     }
 }
 
@@ -105,6 +112,22 @@ fn of_everything_else() {
     );
 }
 
+/// 25.5 MiB, as by stack. A thread that held nothing then has no row.
+#[test]
+fn by_thread() {
+    insta::assert_snapshot!(said(&["stacks", "FILE", "--by", "thread"]));
+}
+
+#[test]
+fn by_thread_growth_and_older_files_have_nothing() {
+    let growth = said(&["stacks", "FILE", "--by", "thread", "--of", "growth"]);
+    assert!(growth.contains("Growth is known by stack only"), "{growth}");
+    let mut timeline = run();
+    timeline.stacks.iter_mut().for_each(|stacks| stacks.threads.clear());
+    let text = threads_text(&Run::new("x", timeline), Measure::Peak, 5, TERMINAL);
+    assert!(text.contains("No threads were recorded"), "{text}");
+}
+
 /// The lines sum to the estimated bytes of the peak: 25.5 MiB.
 #[test]
 fn folded() {
@@ -128,6 +151,7 @@ fn json_has_whole_stacks() {
     assert_eq!(sites.len(), 1, "a site whose bytes never changed has no growth");
     assert_eq!(sites[0]["trend"]["bytes_per_step"], 4 * MIB);
     assert_eq!(sites[0]["calls"][2]["function"], "net::Loader::next");
+    assert_eq!(json["threads"], serde_json::json!([]), "growth is not kept by thread");
     assert_eq!((&json["samples"]["taken"], &json["complete"]), (&70.into(), &true.into()));
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub struct Energy {
     /// What each sensor measured.
     pub meters: Vec<EnergyMeter>,
-    /// Energy by scope, in the order of the scopes' numbers. Scope 0 has the energy of the time in no scope.
+    /// Energy by scope, in the order of the scopes' numbers. The scope without names has the energy of the time in no scope.
     pub scopes: Vec<ScopeEnergy>,
     /// A sentence for each instrument that is not there or could not be read.
     pub unavailable: Vec<String>,

@@ -46,7 +46,8 @@ pub struct Timeline {
     pub allocator: Allocator,
     /// For each shared object that calls malloc: whose malloc it calls.
     pub interposition: Vec<Resolution>,
-    /// All scopes. A scope's number is its index here; in scope 0 no phase, layer or operator is active.
+    /// All scopes. A scope's number is its index here. In scope 0 no phase, layer or operator is active; in a forked child it is
+    /// what the parent allocated in no scope.
     pub scopes: Vec<Scope>,
     /// The phases of `scopes` that the program did not name, see [`DerivedPhase`](crate::DerivedPhase): operators told them.
     /// Empty when there are none, and in files of older recorders.

@@ -14,8 +14,8 @@ pub struct Utilisation {
     pub threads: Vec<ThreadUsage>,
     /// How many intervals were split among scopes; 0 when the session was not asked for times.
     pub intervals: u64,
-    /// Times by scope, in the order of the scopes' numbers. Scope 0 has the time in which no thread was in a scope. Empty
-    /// when the session was not asked for times.
+    /// Times by scope, in the order of the scopes' numbers. The scope without names has the time in which no thread was in a
+    /// scope. Empty when the session was not asked for times.
     pub scopes: Vec<ScopeTime>,
     /// A sentence for each figure that could not be read.
     pub unavailable: Vec<String>,

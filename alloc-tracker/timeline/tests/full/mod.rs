@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use alloc_timeline::{
     Allocator, Assembler, BeyondLine, Book, BookLine, BookPart, Call, Category, Dimension, Door, Ending,
     FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested,
-    Record, Resolution, Row, Sample, SampleCounts, Scope, ScopeTotals, Site, SiteColumn, SiteGrowth, SiteSums,
-    Snapshot, Stacks, Step, Timeline, Totals, TrackerCost,
+    Record, Resolution, Row, Sample, SampleCounts, SampledThread, Scope, ScopeTotals, Site, SiteColumn, SiteGrowth,
+    SiteSums, Snapshot, Stacks, Step, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -179,7 +179,8 @@ fn book() -> Book {
     }
 }
 
-/// Two sites of three samples, and one of a fourth among the others.
+/// Two sites of three samples, and one of a fourth among the others; the same samples are of a thread that told its name, of one that
+/// did not, and of one among the others.
 fn stacks() -> Stacks {
     let call = |function: &str, line: Option<u32>, inlined| Call {
         function: function.into(),
@@ -226,6 +227,11 @@ fn stacks() -> Stacks {
             columns: vec![SiteColumn { site: 0, live_bytes: vec![0, 128] }],
             other_bytes: vec![64, 64],
         },
+        threads: vec![
+            SampledThread { number: 1, name: Some("trainer".into()), sums: sums(2, 128, 1) },
+            SampledThread { number: 5, name: None, sums: sums(1, 64, 1) },
+        ],
+        other_threads: sums(1, 64, 0),
     }
 }
 

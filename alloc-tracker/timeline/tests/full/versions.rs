@@ -76,18 +76,30 @@ pub fn eleventh_timeline() -> Timeline {
 
 /// The same with the times of steps, when phases and steps were those that the program named, and layers had names alone.
 pub fn twelfth_timeline() -> Timeline {
-    before_derived(timeline())
+    before_derived(derived_timeline())
 }
 
 /// The same of a log whose process was killed.
 pub fn twelfth_recovered() -> Timeline {
-    before_derived(super::recovered())
+    before_derived(before_threads(super::recovered()))
 }
 
 fn before_derived(mut timeline: Timeline) -> Timeline {
     timeline.scopes.pop_if(|scope| timeline.derived_phases.contains(&scope.phase));
     timeline.steps.iter_mut().for_each(|step| step.derived = false);
     Timeline { derived_phases: Vec::new(), layer_kinds: Default::default(), ..timeline }
+}
+
+/// The same with phases, steps and kinds of layers that operators tell, before samples were kept by thread.
+pub fn derived_timeline() -> Timeline {
+    before_threads(timeline())
+}
+
+fn before_threads(mut timeline: Timeline) -> Timeline {
+    for stacks in &mut timeline.stacks {
+        (stacks.threads, stacks.other_threads) = Default::default();
+    }
+    timeline
 }
 
 /// The twelfth, when each call says in which file its code is.

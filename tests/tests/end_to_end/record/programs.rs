@@ -24,6 +24,30 @@ int main() {
 }
 "#;
 
+/// Two threads hold 32 and 16 blocks of 1 MiB at once; the second ends before the first.
+pub const WORKERS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static pthread_barrier_t filled;
+static void *hold(void *count) {
+    char *blocks[32];
+    int much = count == (void *)32;
+    pthread_setname_np(pthread_self(), much ? "holds-much" : "holds-less");
+    for (long i = 0; i < (long)count; i++) memset(blocks[i] = malloc(1 << 20), 1, 1 << 20);
+    pthread_barrier_wait(&filled);
+    for (long i = 0; much && i < (long)count; i++) free(blocks[i]);
+    return NULL;
+}
+int main(void) {
+    pthread_t much, less;
+    pthread_barrier_init(&filled, NULL, 2);
+    if (pthread_create(&much, NULL, hold, (void *)32) || pthread_create(&less, NULL, hold, (void *)16)) return 1;
+    return pthread_join(less, NULL) || pthread_join(much, NULL);
+}
+"#;
+
 /// Holds 8 MiB, says its process id, and sleeps until SIGUSR1 ends it with 0.
 const SLEEPER: &str = r#"
 #include <signal.h>

@@ -7,6 +7,7 @@ mod wrapped;
 mod kind_column;
 mod table;
 
+mod sampled_parts;
 mod sourced_table;
 
 mod chart;
@@ -22,6 +23,7 @@ mod power;
 mod reconcile;
 mod stacks;
 mod steps;
+mod threads;
 mod times;
 mod top_table;
 mod unread;
@@ -42,6 +44,7 @@ pub use stacks::stacks_text;
 pub use steps::steps_text;
 pub use summary::summary_text;
 pub use terminal::Terminal;
+pub use threads::threads_text;
 pub use times::times_text;
 pub use top_table::top_table;
 pub use unread::unread_text;

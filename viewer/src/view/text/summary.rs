@@ -41,6 +41,10 @@ fn text(run: &Run, terminal: Terminal) -> String {
     let unattributed =
         format!("{}  {}", bytes(peak.unattributed_bytes), share(peak.unattributed_bytes, peak.live_bytes));
     pair(&mut out, "unattributed", &unattributed);
+    if let Some(inherited) = peak.inherited_bytes {
+        let inherited = format!("{}  {}", bytes(inherited), share(inherited, peak.live_bytes));
+        pair(&mut out, "inherited", &inherited);
+    }
     let known = |value: Option<u64>| value.map_or("unavailable".to_owned(), bytes);
     pair(&mut out, "RSS at the peak", &known(summary.rss.at_peak_bytes));
     pair(&mut out, "RSS, highest", &known(summary.rss.peak_bytes));
