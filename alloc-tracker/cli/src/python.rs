@@ -13,9 +13,10 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 17] = package![
+const FILES: [(&str, &str); 18] = package![
     "__init__.py",
     "__main__.py",
+    "_arenas.py",
     "_blocks.py",
     "_imports.py",
     "_library.py",

@@ -22,7 +22,7 @@ fn recorded(script: &Path, folder: &Path, flags: &[&str]) -> Option<Command> {
 }
 
 fn timeline(folder: &Path) -> Timeline {
-    alloc_timeline::load(&folder.join("run.timeline.json")).unwrap_or_else(|error| panic!("{error}"))
+    alloc_timeline::load(folder.join("run.timeline.json")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The requested bytes at the peak, by phase and layer.
@@ -57,7 +57,7 @@ fn each_import_owns_what_it_allocates() {
     assert!(bytes[&("import", "import waits")] < MIB, "{bytes:?}");
     // Called when its import was over, made by a thread outside of imports, and made by the script.
     let outside: u64 = bytes.iter().filter(|((phase, _), _)| *phase != "import").map(|(_, bytes)| bytes).sum();
-    assert!(outside >= 5 * MIB + 1 + 10 * MIB + 1 + 7 * MIB + 1, "{bytes:?}");
+    assert!(outside > (5 + 10 + 7) * MIB, "{bytes:?}");
     let told = viewer(&["owners", text(&folder.path().join("run.timeline.json"))]);
     assert!(told.stdout.contains("import outer.inner"), "{}", told.stdout);
 }
@@ -112,4 +112,23 @@ fn torch_is_met_also_when_the_program_looked_for_it_before() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"));
     let said = "alloc_tracker: PyTorch's modules are not told: ModuleNotFoundError: No module named 'torch.optim'\n";
     assert_eq!(ran.stderr, said);
+}
+
+/// Python has its objects in arenas, which are mappings and no blocks. The account of the resident set says whose they are.
+#[test]
+fn pythons_arenas_are_named_in_the_account() {
+    let folder = folder();
+    let script = Path::new(SCRIPTS).join("objects.py");
+    let Some(mut command) = recorded(&script, folder.path(), &[]) else { return };
+    let ran = run(&mut command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let dump = folder.path().join("run.dump-1.timeline.json");
+    let dump = alloc_timeline::load(&dump).unwrap_or_else(|error| panic!("{error}"));
+    let [.., book] = &dump.mark_books[..] else { panic!("a dump has a book: {:?}", dump.marks) };
+    let line = book.book.lines.iter().find(|line| line.name == "Python's arenas").expect("the line");
+    let part = line.parts.iter().find(|part| part.name == "objects");
+    let bytes = part.unwrap_or_else(|| panic!("{line:?}")).bytes;
+    // Pools of 4 or 16 KiB have a head of 48 bytes: at most 1.3 % more than a million objects of 16 bytes. Up to four MiB of them found
+    // room in arenas that were there, and the last arena of at most 1 MiB has room left.
+    assert!((12_000_000..16_300_000 + (1 << 20)).contains(&bytes), "{bytes}");
 }
