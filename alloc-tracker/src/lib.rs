@@ -84,6 +84,8 @@ mod errands;
 
 pub mod devices;
 
+mod named_memory;
+
 mod stacks;
 
 mod door;
@@ -111,6 +113,7 @@ pub mod control_group {
 /// place.
 pub mod unaided {
     pub use crate::ledger::as_tracker;
+    pub use crate::named_memory::{mapped, unmapped};
     pub use crate::recorder::{Request, ask, is_recorded};
     pub use crate::session::forget_ended;
     pub use crate::startup::start_up;

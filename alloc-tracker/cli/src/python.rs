@@ -1,5 +1,5 @@
 //! The Python package's copy in this program: unpacked, so that every Python that the program starts finds its module
-//! `sitecustomize`, which has PyTorch watched. A package that is installed for that Python goes before the copy.
+//! `sitecustomize`, which has imports told and PyTorch watched. A package that is installed for that Python goes before the copy.
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -13,10 +13,12 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 16] = package![
+const FILES: [(&str, &str); 18] = package![
     "__init__.py",
     "__main__.py",
+    "_arenas.py",
     "_blocks.py",
+    "_imports.py",
     "_library.py",
     "_scopes.py",
     "_session.py",

@@ -18,6 +18,7 @@
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
+//! | `python.rs` | the arenas of Python's objects |
 //! | `torch/` | what libtorch does, for Python programs |
 //!
 //! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and
@@ -32,6 +33,7 @@ use alloc_c as _;
 use alloc_interpose as _;
 
 mod next;
+mod python;
 mod settings;
 mod torch;
 

@@ -19,13 +19,16 @@ and name what should be told apart::
 
 Without the recorder all of this does nothing, and costs next to nothing.
 
-PyTorch is watched from its import on: modules are layers, by their paths; forward, loss, backward, optimizer and data are phases, and
+While a module is imported, memory belongs to the phase ``import`` and to a layer with the module's name. PyTorch is watched from its
+import on: modules are layers, by their paths; forward, loss, backward, optimizer and data are phases, and
 steps are told apart.
 
 Scopes belong to the thread that enters them. A coroutine that awaits within a scope, or a generator that yields within one,
 leaves the scope active for whatever the thread does meanwhile.
 """
 
+# Each of the first two begins its work as it is imported.
+from . import _arenas, _imports  # noqa: F401
 from ._blocks import Category, label
 from ._scopes import layer, op, phase, step
 from ._session import Failed, dump, fact, is_recording, mark, snapshot

@@ -212,6 +212,8 @@ pub fn balance(survey: &Survey, readings: &BookReadings) -> Book {
     if survey.pinned.total() > 0 {
         lines.push(survey.pinned.line("pinned host memory", "/proc/self/smaps: what the GPU's driver has mapped"));
     }
+    let told = "/proc/self/smaps: where somebody told what it is for";
+    lines.extend(survey.told.iter().map(|(what, parts)| parts.line(what, told)));
     lines.push(survey.data.line("zero-initialised data", smaps));
     lines.push(survey.written.line("written pages of libraries", smaps));
     lines.push(files(survey, readings.files));

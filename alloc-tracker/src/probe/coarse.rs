@@ -69,7 +69,7 @@ impl Coarse {
         self.resident = resident;
         let Some((Sizes { rss, .. }, survey)) = resident.zip(survey) else { return };
         self.surveyed = survey.problem.is_none().then(|| {
-            let other = survey.other.total() + survey.pinned.total() + survey.data.total();
+            let other = survey.other.total() + survey.pinned.total() + survey.told_bytes() + survey.data.total();
             [survey.shared, survey.written.total(), survey.stacks.total(), other]
         });
         let has_changed = |part| self.counted.is_none_or(|count| count.rss.abs_diff(rss) > rss / part);

@@ -33,7 +33,7 @@ fn count(mapping: &mut Mapping, pagemap: &Pagemap, tracker: &[Range]) -> Option<
             (mapping.rss, mapping.anonymous) = (of_file + written, written);
             Some(0)
         }
-        Kind::Stack | Kind::Heap | Kind::Named | Kind::Anonymous => {
+        Kind::Stack | Kind::Heap | Kind::Named | Kind::Anonymous | Kind::Told(_) => {
             let pages = pagemap.pages(start, end);
             (mapping.rss, mapping.anonymous) = (pages.resident, pages.resident);
             if pages.unclear == 0 {

@@ -50,6 +50,7 @@ mod allocator;
 pub mod cost;
 mod device_probes;
 pub mod limits;
+mod named;
 mod neighbours;
 
 pub mod survey;

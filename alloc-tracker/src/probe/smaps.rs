@@ -21,6 +21,8 @@ pub enum Kind {
     Named,
     /// Memory without a name.
     Anonymous,
+    /// Memory without a name, of which the program or a library told what it is for; the mapping's name says for whom.
+    Told(&'static str),
 }
 
 /// One mapping. The last four fields are the kernel's counts of smaps; in a list from maps they are 0.

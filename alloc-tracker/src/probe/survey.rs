@@ -9,15 +9,20 @@
 //! anonymous, directly behind a file's data zero-initialised data, by file
 //! the allocator's                          no line: the book compares it with what the allocator claims
 //! a GPU's driver's                       pinned host memory, by mapping
+//! somebody told what it is for           a line of that name, by the layer or phase that mapped it
 //! anything else: anonymous, named, shared  other anonymous memory, by mapping
 //! ```
+use std::collections::BTreeMap;
+
 use super::allocator;
 use super::cost;
 use super::mapped;
+use super::named;
 use super::parts::Parts;
 use super::resident::{Pagemap, in_core};
 use super::smaps::{self, Kind, Mapping, Range};
 use super::threads::{self, Thread};
+use crate::named_memory;
 
 /// Why the allocator's mappings are not known.
 const NOT_TOLD: &str = "unavailable: the mappings of an allocator under `Over` cannot be told from the program's; \
@@ -32,6 +37,8 @@ pub struct Survey {
     pub other: Parts,
     /// Memory that a GPU's driver has mapped for the device to read and write: pinned host memory.
     pub pinned: Parts,
+    /// Memory of which somebody told what it is for, by that, and by the layer or phase that mapped it.
+    pub told: BTreeMap<&'static str, Parts>,
     /// The part of `other` and `pinned` that the kernel counts as pages of files: shared memory.
     pub shared: u64,
     /// Zero-initialised data by file.
@@ -70,7 +77,8 @@ impl Survey {
         let pagemap = Pagemap::open();
         let resident = |range: &Range| pagemap.resident(range.start, range.end);
         let allocators = |mapping: &Mapping| allocator::ranges_in(mapping, true, &[]);
-        let mut survey = survey(&mappings, &threads::read(), &cost::ranges(), allocators, resident);
+        let parts = named::cut(&mappings, &named_memory::all(), resident);
+        let mut survey = survey(&parts, &threads::read(), &cost::ranges(), allocators, resident);
         survey.zeroes = zeroes(&survey, &pagemap);
         survey.told_by_flags = mappings.iter().filter(|one| needs_flags(one)).map(|one| one.range.clone()).collect();
         survey
@@ -90,6 +98,7 @@ impl Survey {
             None => Survey::take(),
             Some(mappings) => {
                 let resident = |range: &Range| pagemap.resident(range.start, range.end);
+                let mappings = named::cut(&mappings, &named_memory::all(), resident);
                 let again = survey(&mappings, &threads::read(), &tracker, own, resident);
                 Survey { zeroes: known.zeroes, told_by_flags: known.told_by_flags.clone(), ..again }
             }
@@ -131,13 +140,19 @@ impl Survey {
         self.problem.as_deref().unwrap_or("/proc/self/smaps")
     }
 
+    /// The bytes of which somebody told what they are for.
+    pub fn told_bytes(&self) -> u64 {
+        self.told.values().map(Parts::total).sum()
+    }
+
     /// By how many bytes two surveys differ.
     pub fn distance(&self, other: &Survey) -> u64 {
         let of = |survey: &Survey| {
             let Survey { stacks, other, pinned, data, written, files, .. } = survey;
             [stacks, other, pinned, data, written, files].map(Clone::clone)
         };
-        of(self).iter().zip(&of(other)).map(|(a, b)| a.distance(b)).sum()
+        let named = of(self).iter().zip(&of(other)).map(|(a, b)| a.distance(b)).sum::<u64>();
+        named + self.told_bytes().abs_diff(other.told_bytes())
     }
 }
 
@@ -192,6 +207,7 @@ fn survey(
                 survey.written.add(&mapping.name, mapping.anonymous.saturating_sub(tracked));
                 data_of = mapping.writable.then_some(mapping);
             }
+            Kind::Told(what) => survey.told.entry(what).or_default().add(&mapping.name, rss),
             Kind::Stack => survey.stacks.add(thread().map_or(&mapping.name, |thread| &thread.name), rss),
             Kind::Anonymous if let Some(thread) = thread() => survey.stacks.add(&thread.name, rss),
             Kind::Anonymous

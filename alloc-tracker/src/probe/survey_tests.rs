@@ -33,6 +33,7 @@ fn every_mapping_has_one_kind() {
         other: parts(&[("executable (JIT) mapping of 4 KiB at 0x9000", 10_000), ("/dev/shm/pool", 20_000)]),
         shared: 20_000,
         pinned: Parts::default(),
+        told: BTreeMap::new(),
         data: parts(&[("libc.so", 6)]),
         written: parts(&[("libc.so", 1)]),
         files: parts(&[("libc.so", 6)]),

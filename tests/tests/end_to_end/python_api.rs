@@ -63,7 +63,7 @@ print(repr(encoder))
 "#;
 
 /// The `python3` of this machine. What stands in PATH may be a script that looks for it.
-fn own_python() -> Option<String> {
+pub fn own_python() -> Option<String> {
     let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     let Some(asked) = asked.ok().filter(|asked| asked.status.success()) else {
         println!("SKIPPED: there is no python3 on this machine");
@@ -138,7 +138,7 @@ fn a_script_is_told_by_layer_phase_and_operator() {
 }
 
 /// `alloc-tracker record [FLAGS] -- PYTHON SCRIPT`, without a package, and with folders of its own in `folder`.
-fn recorded_alone(python: &str, folder: &Path, flags: &[&str], script: &str) -> Command {
+pub fn recorded_alone(python: &str, folder: &Path, flags: &[&str], script: &str) -> Command {
     let mut command = Command::new(binary("alloc-tracker"));
     command.args(["record", "--exact", "-o", text(&folder.join("run.timeline.json"))]).args(flags);
     command.args(["--", python, script]).env("XDG_CACHE_HOME", folder.join("cache")).env_remove("PYTHONPATH");

@@ -176,7 +176,10 @@ fn growth(mut python: Command, what: &str) -> serde_json::Value {
 fn what_grows_in_a_long_loop_is_told() {
     let (Some(leaking), Some(clean)) = (python(), python()) else { return };
     let growth_of_clean = growth(clean, "no leaks");
-    assert_eq!(growth_of_clean["owners"], serde_json::json!([]), "nothing grows");
+    // What torch imports in the first step has cycles, which Python lets go of when it looks for such.
+    let others = growth_of_clean["owners"].as_array().expect("owners");
+    let is_import = |owner: &&serde_json::Value| owner["phase"] == "import" && owner["trend"]["kind"] == "shrinks";
+    assert_eq!(others.iter().find(|owner| !is_import(owner)), None, "nothing grows");
     let growth = growth(leaking, "leaks");
     let owners = growth["owners"].as_array().expect("owners");
     let bytes_per_step = |phase: &str, layer: &str, op: &str, category: &str| {
@@ -274,7 +277,8 @@ fn check_resnet18(python: Command) -> Timeline {
     assert_eq!(layers_of(&timeline, "NllLossBackward0"), [""]);
     // What PyTorch's own import holds is told apart.
     let import = rows(&timeline, forward).filter(|(scope, _)| scope.phase == "import");
-    assert!(import.map(|(_, row)| row.requested_bytes).sum::<u64>() > 50 << 20);
+    let torchs = import.filter(|(scope, _)| scope.layer.starts_with("import torch"));
+    assert!(torchs.map(|(_, row)| row.requested_bytes).sum::<u64>() > 50 << 20);
     timeline
 }
 

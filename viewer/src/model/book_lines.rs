@@ -29,7 +29,7 @@ pub const UNEXPLAINED: &str = "unexplained";
 
 /// Names, kinds and meanings: first the lines of a fine book in their order, then those that only coarse books have, and
 /// at last those that only older recorders wrote.
-const LINES: [(&str, MemoryKind, &str); 25] = [
+const LINES: [(&str, MemoryKind, &str); 26] = [
     ("requested by the program", MemoryKind::Live, "what the callers asked for"),
     ("rounding to size classes", MemoryKind::Live, "what the allocator added to each request"),
     ("blocks cached by the allocator", MemoryKind::Allocator, "freed blocks that threads keep at hand"),
@@ -43,6 +43,7 @@ const LINES: [(&str, MemoryKind, &str); 25] = [
     ("stacks", MemoryKind::Stacks, "pages of the threads' stacks that were used"),
     ("other anonymous memory", MemoryKind::Other, "memory that the program or a library mapped past the allocator"),
     ("pinned host memory", MemoryKind::Other, "memory that a GPU's driver keeps resident for copies to the device"),
+    ("Python's arenas", MemoryKind::Other, "memory in which Python has its objects of up to 512 bytes"),
     ("zero-initialised data", MemoryKind::Other, "global variables that begin as zero"),
     ("written pages of libraries", MemoryKind::Files, "pages of libraries that the process has changed"),
     ("pages of files", MemoryKind::Files, "code and data of mapped files, which the kernel drops when memory is short"),

@@ -1,5 +1,5 @@
-"""Is found before the user's own module of this name, in every Python that ``alloc-tracker record`` starts: has torch watched,
-and then runs the user's."""
+"""Is found before the user's own module of this name, in every Python that ``alloc-tracker record`` starts: has imports told
+and torch watched, and then runs the user's."""
 
 import importlib.machinery
 import importlib.util

@@ -1,10 +1,10 @@
 """All of it installed, as soon as torch is imported."""
 
-import importlib.util
 import sys
 import warnings
 from typing import Any
 
+from .. import _imports as imports
 from .._blocks import Category
 from .._library import functions
 
@@ -71,37 +71,11 @@ def _install(torch: Any) -> None:
         print(f"alloc_tracker: PyTorch's modules are not told: {type(error).__name__}: {error}", file=sys.stderr)
 
 
-class _Finder:
-    """Is asked for every module that is imported, and answers for torch alone, once."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("torch")
-        if spec is None or spec.loader is None:
-            return spec
-        run = spec.loader.exec_module
-
-        def exec_module(module: Any) -> None:
-            scope = functions.enter_phase(b"import")
-            try:
-                run(module)
-            finally:
-                functions.leave(scope)
-            # So it is, and Python would say so next. Until then, whoever imports torch on another thread waits for this one.
-            spec._initializing = False
-            _install(module)
-
-        spec.loader.exec_module = exec_module
-        return spec
-
-
 def watch() -> None:
     """Waits for torch to be imported, in a process that is recorded."""
-    if functions is None or any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    if functions is None:
         return
     if "torch" in sys.modules:
         _install(sys.modules["torch"])
     else:
-        sys.meta_path.insert(0, _Finder())
+        imports.after("torch", _install)

@@ -1,0 +1,109 @@
+"""Whose code is imported: while a module is found, loaded and run, its thread is in the phase ``import``, in a layer with the module's
+name.
+
+Python holds a lock for each module that it imports, by ``with _ModuleLockManager(name)`` in ``importlib._bootstrap``; so did every
+version from 3.8 to 3.14. The class here takes that one's place, and enters a scope besides. So no frame of this file is on the stack
+while a module runs, and tracebacks, finders, loaders and specs are what they would be without it. Nobody promises that Python goes on
+to import that way. Where it does not, imports are not told, and the fact ``imports`` says so.
+"""
+
+import _thread
+import sys
+from importlib import _bootstrap
+from typing import Any, Callable, Dict, Optional, Set
+
+from ._library import functions, text
+
+_PARTS = 2
+"""How many parts of a module's name tell whose it is. ``torch._dynamo.guards`` is ``torch._dynamo``'s, of which people have heard."""
+_MOST = 2000
+"""How many layers there may be, of the 32,765 scopes that the library has room for. A module beyond them is its importer's."""
+
+_waiting: Dict[str, Callable[[Any], None]] = {}
+"""By a module's name: what wants to know of it, once."""
+
+
+class _Thread(_thread._local):
+    # Not of the module threading, which the program may never import.
+    layer: Optional[bytes] = None
+    """The layer of the innermost import that runs on this thread."""
+
+
+def _is_ready(module: str) -> bool:
+    """Whether it has been imported, and this is not an import of its own parts."""
+    found = sys.modules.get(module)
+    return found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False)
+
+
+def _that_tells(locks: Any) -> Any:
+    """A class that does what ``locks`` does, and tells of the import for which it is made."""
+    thread, layers = _Thread(), set()  # type: Any, Set[bytes]
+    acquire, release = locks.__enter__, locks.__exit__
+    enter_phase, enter_layer, leave = functions.enter_phase, functions.enter_layer_alone, functions.leave
+
+    def layer_of(module: str) -> Optional[bytes]:
+        # The word tells a script's `model.py` from its network's attribute `model`.
+        layer = text("import " + ".".join(module.split(".", _PARTS)[:_PARTS]))
+        if layer not in layers:
+            if len(layers) == _MOST:
+                return thread.layer
+            layers.add(layer)
+        return layer
+
+    class Importing(locks):
+        def _tell_begin(self) -> None:
+            self._around, self._scope = thread.layer, None
+            layer = layer_of(self._name)
+            if layer == self._around:
+                return
+            if self._around is None:
+                self._scope = enter_phase(b"import")
+                enter_layer(layer)
+            else:
+                self._scope = enter_layer(layer)
+            thread.layer = layer
+
+        def _tell_end(self) -> None:
+            if self._scope is not None:
+                # With all that was entered in it.
+                leave(self._scope)
+                thread.layer = self._around
+
+        def __enter__(self) -> None:
+            # A signal's handler may raise anywhere here. It must find a lock that is not held, or one that `with` releases.
+            self._tell_begin()
+            try:
+                acquire(self)
+            except BaseException:
+                self._tell_end()
+                raise
+
+        def __exit__(self, *error: Any) -> None:
+            try:
+                if self._name in _waiting and _is_ready(self._name):
+                    _waiting.pop(self._name)(sys.modules[self._name])
+            finally:
+                release(self, *error)
+            self._tell_end()
+
+    return Importing
+
+
+def after(module: str, told: Callable[[Any], None]) -> None:
+    """Has ``told`` called with a module as soon as it has been imported, on the thread that did. It must not raise."""
+    _waiting[module] = told
+
+
+def _tell() -> None:
+    """Has imports told from now on, in a process that is recorded."""
+    if functions is None:
+        return
+    locks = getattr(_bootstrap, "_ModuleLockManager", None)
+    if not isinstance(locks, type) or getattr(locks("alloc_tracker"), "_name", None) != "alloc_tracker":
+        functions.fact(b"imports", b"not told: this Python imports in another way")
+        return
+    _bootstrap._ModuleLockManager = _that_tells(locks)
+
+
+# Here, so that a package that is loaded again does not tell twice.
+_tell()

@@ -1,0 +1,1 @@
+kept = bytearray(9 << 20)

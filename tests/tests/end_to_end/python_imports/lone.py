@@ -1,0 +1,1 @@
+kept = bytearray(3 << 20)

@@ -1,0 +1,3 @@
+import traceback
+
+stack = traceback.extract_stack()
