@@ -72,6 +72,8 @@ fn acquire_first() -> Option<&'static Slot> {
     let slot = pool::take()?;
     slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
     slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
+    #[cfg(feature = "stacks")]
+    slot.own_stack.begin();
     // SAFETY: both take nothing and cannot fail.
     let (handle, id) = unsafe { (libc::pthread_self(), libc::gettid()) };
     slot.thread_handle.store(handle as usize, Ordering::Relaxed);
