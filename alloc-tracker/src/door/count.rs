@@ -65,14 +65,17 @@ pub fn tag_and_count(
     sampled: bool,
 ) {
     let announced = slot.and_then(Slot::take_announced);
+    let natural = Shape::of(size);
     let is_wide = announced.is_some() || sampled && stacks::needs_wide_tags();
-    let shape = if is_wide && size.usable >= FOLLOWED_MIN { Shape::Wide } else { Shape::of(size) };
+    let shape = if is_wide && size.usable >= FOLLOWED_MIN { Shape::Wide } else { natural };
     if !tagged::write(block, scope, size, shape, false) {
         totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         return;
     }
     let scope = tagged::owner(scope, size);
-    let ordered = (exact() || shape == Shape::Wide) && scope != TRACKER;
+    // A block whose tag is wide only because it is sampled is counted in batches, as it would be otherwise.
+    let is_told = natural == Shape::Wide || announced.is_some() && shape == Shape::Wide;
+    let ordered = (exact() || is_told) && scope != TRACKER;
     if ordered && tell_of(slot, block, size, scope, arrival, announced) {
         // This write cannot fail: the first one has mapped the entries.
         let _ = tagged::write(block, scope, size, shape, true);

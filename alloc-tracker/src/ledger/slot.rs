@@ -22,6 +22,8 @@ use super::thread_number::ThreadNumber;
 #[cfg(feature = "stacks")]
 use crate::sampler::{self, Sampler};
 use crate::settings::{exact, sampling};
+#[cfg(feature = "stacks")]
+use crate::sys::OwnStack;
 use crate::tag::word::WORD_LIMIT;
 
 /// The most bytes by which the published live bytes can be wrong because of what one thread has not published.
@@ -49,6 +51,9 @@ pub struct Slot {
     /// By which samples name the thread.
     #[cfg(feature = "stacks")]
     pub number: ThreadNumber,
+    /// Which part of the thread's stack a sample can read.
+    #[cfg(feature = "stacks")]
+    pub own_stack: OwnStack,
     /// The number of the call of an outermost operator that runs on this thread; 0 when none runs.
     pub op_call: AtomicU64,
     /// The announced category of the next block that takes the cold path, as its number + 1; 0 when none is announced.

@@ -79,6 +79,8 @@ fn acquire_first() -> Option<&'static Slot> {
     let slot = pool::take()?;
     slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
     slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
+    #[cfg(feature = "stacks")]
+    slot.own_stack.begin();
     // SAFETY: it takes nothing and cannot fail.
     slot.thread_handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     slot.thread_id.store(sys::thread_id(), Ordering::Relaxed);

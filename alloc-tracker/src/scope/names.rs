@@ -1,8 +1,8 @@
 //! Names and scopes as numbers. Phases, layers and operators are numbered names; a scope is a numbered triple of names.
 //!
 //! In a forked child, whatever is alive was allocated in the parent, and the tags of those blocks have the parent's numbers. So the
-//! child gives all scopes numbers of its own: the same names have a new number in each *generation*, a process's number of forks since
-//! the first process. A number of another generation than the process's own is *inherited*, and in the file its names say so.
+//! child gives all scopes numbers of its own: the same names have a new number at each *fork depth*, which is the number of forks from
+//! the first process to this one. A number of another fork depth than the process's own is *inherited*, and in the file its names say so.
 //!
 //! Both tables are bounded. When a table is full, a new name or scope gets the number of `other scopes`, and
 //! [`overflowed`] counts that.
@@ -29,14 +29,14 @@ static SCOPES: Table<Numbered, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(
 /// What layers are. As many as scopes, because a layer without a scope is none.
 static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(0);
 static OVERFLOWED: AtomicU64 = AtomicU64::new(0);
-/// The generation of this process.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// The fork depth of this process.
+static FORK_DEPTH: AtomicU32 = AtomicU32::new(0);
 
 /// A scope that has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Numbered {
     parts: Parts,
-    generation: u32,
+    fork_depth: u32,
 }
 
 fn hash(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
@@ -56,17 +56,17 @@ pub fn known_name(text: &str) -> Option<NameId> {
 
 /// The number of a scope.
 pub fn scope(parts: Parts) -> ScopeId {
-    known_scope(parts).unwrap_or_else(|| intern_scope(Numbered { parts, generation: own_generation() }))
+    known_scope(parts).unwrap_or_else(|| intern_scope(Numbered { parts, fork_depth: own_fork_depth() }))
 }
 
 /// The number of a scope that has one already. Allocates nothing.
 pub fn known_scope(parts: Parts) -> Option<ScopeId> {
-    known(Numbered { parts, generation: own_generation() })
+    known(Numbered { parts, fork_depth: own_fork_depth() })
 }
 
 fn known(scope: Numbered) -> Option<ScopeId> {
     match scope {
-        Numbered { parts: Parts { phase, layer: 0, op: 0 }, generation: 0 } if (phase as usize) < RESERVED.len() => {
+        Numbered { parts: Parts { phase, layer: 0, op: 0 }, fork_depth: 0 } if (phase as usize) < RESERVED.len() => {
             Some(phase as ScopeId)
         }
         _ => SCOPES.find_number(hash(&scope), |held| *held == scope).map(|number| number as ScopeId),
@@ -75,7 +75,7 @@ fn known(scope: Numbered) -> Option<ScopeId> {
 
 /// The number of the scope of these parts whose blocks are as old as those of `scope`: inherited, or the process's own.
 pub fn scope_as_old_as(scope: ScopeId, parts: Parts) -> ScopeId {
-    let as_old = Numbered { parts, generation: generation(scope).unwrap_or_else(own_generation) };
+    let as_old = Numbered { parts, fork_depth: fork_depth(scope).unwrap_or_else(own_fork_depth) };
     known(as_old).unwrap_or_else(|| intern_scope(as_old))
 }
 
@@ -86,25 +86,25 @@ pub fn own(inherited: ScopeId) -> ScopeId {
 
 /// To be called in a forked child: from now on, all numbers that are there are inherited.
 pub fn forked() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    FORK_DEPTH.fetch_add(1, Ordering::Relaxed);
 }
 
-fn own_generation() -> u32 {
-    GENERATION.load(Ordering::Relaxed)
+fn own_fork_depth() -> u32 {
+    FORK_DEPTH.load(Ordering::Relaxed)
 }
 
-/// The generation whose blocks a scope has; `None` of those two that are the same in each.
-fn generation(scope: ScopeId) -> Option<u32> {
+/// The fork depth at which the blocks of a scope were allocated; `None` of those two scopes that are the same at each.
+fn fork_depth(scope: ScopeId) -> Option<u32> {
     match scope {
         TRACKER | OTHER_SCOPES => None,
         reserved if usize::from(reserved) < RESERVED.len() => Some(0),
-        interned => SCOPES.get(interned.into()).map(|held| held.generation),
+        interned => SCOPES.get(interned.into()).map(|held| held.fork_depth),
     }
 }
 
 /// Whether the blocks of a scope were allocated before the process was forked.
 pub fn is_inherited(scope: ScopeId) -> bool {
-    generation(scope).is_some_and(|generation| generation != own_generation())
+    fork_depth(scope).is_some_and(|fork_depth| fork_depth != own_fork_depth())
 }
 
 fn intern_name(text: &str) -> NameId {

@@ -6,7 +6,7 @@
 //! sample *pins* the current map, and an old map is freed when no thread has it pinned (hazard pointers: Michael,
 //! "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004).
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use framehop::{MustNotAllocateDuringUnwind, UnwinderNative};
 
@@ -35,9 +35,21 @@ pub struct CodeMap {
     pub unwinder: Native,
     /// The ranges, sorted by start.
     pub ranges: Vec<Range>,
+    /// The number of the map, which [`Retired::replace_current`] gives to it.
+    generation: u32,
 }
 
 impl CodeMap {
+    /// A map that is not the current one yet.
+    pub fn new(unwinder: Native, ranges: Vec<Range>) -> Self {
+        CodeMap { unwinder, ranges, generation: 0 }
+    }
+
+    /// The number of the map, counted from 1 on.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
     /// The frame at an address in memory (see [`ADDRESS_BITS`]); it keeps its meaning after the library is unloaded.
     /// `None` when no file's code is there.
     pub fn frame(&self, address: u64) -> Option<u64> {
@@ -53,6 +65,8 @@ pub const READERS: usize = 8;
 
 /// The current map; null before the first.
 static CURRENT: AtomicPtr<CodeMap> = AtomicPtr::new(ptr::null_mut());
+/// The number of the current map; 0 before the first.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The map that each reader has pinned; null for none.
 static PINNED: [AtomicPtr<CodeMap>; READERS] = [const { AtomicPtr::new(ptr::null_mut()) }; READERS];
 /// Set when a sample found an address that is in no range.
@@ -77,6 +91,12 @@ pub fn pin(reader: usize) -> Option<&'static CodeMap> {
 /// Ends what [`pin`] began. The reader must not use the map any more.
 pub fn unpin(reader: usize) {
     PINNED[reader].store(ptr::null_mut(), Ordering::SeqCst);
+}
+
+/// The number of the current map; 0 before the first. What was found out with a map of this number holds as long as the map is current.
+#[inline]
+pub fn generation() -> u32 {
+    GENERATION.load(Ordering::Acquire)
 }
 
 /// Whether there is a current map.
@@ -104,8 +124,10 @@ unsafe impl Send for Retired {}
 impl Retired {
     /// Makes `map` the current one, and frees the former ones that are not pinned.
     pub fn replace_current(&mut self, map: CodeMap) {
-        let map = Box::into_raw(Box::new(map));
+        let generation = generation().wrapping_add(1);
+        let map = Box::into_raw(Box::new(CodeMap { generation, ..map }));
         self.0.push(CURRENT.swap(map, Ordering::SeqCst));
+        GENERATION.store(generation, Ordering::Release);
         self.0.retain(|&old| {
             let pinned = !old.is_null() && PINNED.iter().any(|pinned| ptr::eq(pinned.load(Ordering::SeqCst), old));
             if !pinned && !old.is_null() {

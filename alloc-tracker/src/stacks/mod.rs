@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! door -> samples.rs: is it due (sampler.rs)? -> unwind.rs (its calls) -> table.rs (stacks by number)
-//!                 |                                      ^ code_map.rs (what code is where; modules.rs renews it)
+//!                 |                                ^      ^ rules.rs (how to get from a call to its caller, once that is known)
+//!                 |                                | code_map.rs (what code is where, and its unwind tables; modules.rs renews it)
 //!                 \-> addresses.rs (sampled blocks that live) -> event ring
 //! ```
 //!
@@ -20,15 +21,23 @@ mod absent;
 #[cfg(feature = "stacks")]
 mod addresses;
 #[cfg(feature = "stacks")]
+mod call;
+#[cfg(feature = "stacks")]
 mod code_map;
 #[cfg(feature = "stacks")]
 mod elf;
 #[cfg(feature = "stacks")]
 mod modules;
 #[cfg(feature = "stacks")]
+mod rule;
+#[cfg(feature = "stacks")]
+mod rules;
+#[cfg(feature = "stacks")]
 mod samples;
 #[cfg(feature = "stacks")]
 mod side_stack;
+#[cfg(feature = "stacks")]
+mod stack_window;
 #[cfg(feature = "stacks")]
 mod table;
 #[cfg(feature = "stacks")]

@@ -132,7 +132,7 @@ impl Modules {
         };
         let mut ranges: Vec<_> = self.pieces.iter().filter_map(range).collect();
         ranges.sort_unstable();
-        self.retired.replace_current(CodeMap { unwinder: self.unwinder.clone(), ranges });
+        self.retired.replace_current(CodeMap::new(self.unwinder.clone(), ranges));
     }
 
     /// The path of a frame's file, and the address in that file.

@@ -71,7 +71,7 @@ pub struct Sample {
 pub fn sample(slot: Option<&Slot>, sample: &Sample) {
     let &Sample { block, bytes, scope, fresh, can_follow } = sample;
     let weight = sampler::weight(bytes);
-    let stack = unwind::stack();
+    let stack = unwind::stack(slot.map(|slot| &slot.own_stack));
     let followed = can_follow && addresses::add(block.addr());
     let (address, cut) = (block.addr() as u64, table::is_cut(stack));
     let thread = slot.map_or(0, |slot| slot.number.get());

@@ -6,6 +6,8 @@ mod errno;
 mod folder;
 mod map;
 mod next_allocator;
+#[cfg(feature = "stacks")]
+mod own_stack;
 mod page;
 mod queue;
 mod rlimit;
@@ -23,6 +25,8 @@ pub use errno::{preserving_errno, set_errno};
 pub use folder::{Entry, entries};
 pub use map::{get_or_map, map_zeroed, mappings, refused, unmap};
 pub use next_allocator::{next_free, next_realloc, object_of};
+#[cfg(feature = "stacks")]
+pub use own_stack::OwnStack;
 pub use page::page_bytes;
 pub use queue::Queue;
 pub use rlimit::{Resource, resource_limit};
