@@ -24,6 +24,20 @@ impl Precision {
             Precision::Fp16 => "fp16",
         }
     }
+
+    /// Whether a processor without instructions for it computes in this precision far more slowly than in fp32. oneDNN's kernels for
+    /// 16 bits begin with AVX-512 on x86-64 (its documentation: Data Types). Of other processors nothing is known here.
+    pub fn is_slow_here(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let has_kernels = std::arch::is_x86_feature_detected!("avx512bw");
+        #[cfg(not(target_arch = "x86_64"))]
+        let has_kernels = true;
+        self.is_slow(has_kernels)
+    }
+
+    fn is_slow(self, has_kernels: bool) -> bool {
+        self != Precision::Fp32 && !has_kernels
+    }
 }
 
 impl fmt::Display for Precision {
@@ -54,6 +68,13 @@ mod tests {
         for precision in [Precision::Fp32, Precision::Bf16, Precision::Fp16] {
             assert_eq!(precision.to_string().parse(), Ok(precision));
         }
+    }
+
+    #[test]
+    fn only_16_bits_need_kernels() {
+        let slow =
+            |has_kernels| [Precision::Fp32, Precision::Bf16, Precision::Fp16].map(|one| one.is_slow(has_kernels));
+        assert_eq!((slow(true), slow(false)), ([false; 3], [false, true, true]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Thousands of threads, which end before their blocks are freed, and free blocks of other threads.
 use crate::counts::{came_to_nothing, did, held};
-use crate::run::all_modes;
+use crate::run::{CALLS, SESSION, all_modes, run};
 use tests::tables;
 
 #[test]
@@ -20,6 +20,22 @@ fn ten_thousand() {
     came_to_nothing(&timeline, "short lives");
     assert!(did(&timeline, "short lives").0 >= 20_000);
     assert!(timeline.tracker.overhead_bytes.is_some_and(|bytes| bytes < 8 << 20), "{:?}", timeline.tracker.overhead);
+}
+
+/// A thousand threads at once, whose blocks their neighbours free.
+#[test]
+fn a_crowd_frees_each_others_blocks() {
+    let victim = env!("CARGO_BIN_EXE_victim-trap-many");
+    let (_, timeline) = all_modes(victim, &["crowd"]);
+    came_to_nothing(&timeline, "crowd");
+    // 12 rounds of 1,000 threads, with 24 of each of three sizes on the average.
+    assert!(did(&timeline, "crowd").0 > 12 * 1_000 * 3 * 20);
+    assert_eq!(timeline.tracker.foreign_frees, Some(0));
+    // The hot path puts freed blocks into jemalloc's caches itself. They hold what they hold when jemalloc is called for every block: a
+    // twentieth is for how the threads happen to take turns. Without a bound they would hold all that was freed, 370 MB.
+    let held = |mode| run(victim, mode, &["crowd"], &[]).passed().numbers("resident")[0];
+    let [reached, called] = [SESSION, CALLS].map(|mode| (0..3).map(|_| held(mode)).min().expect("three runs"));
+    assert!(reached <= called + called / 20, "{reached} bytes, {called} where jemalloc is called");
 }
 
 /// With either of two seeds, all blocks of the queue are freed.

@@ -43,6 +43,7 @@ use self::step::Step;
 use self::turns::StepClocks;
 use crate::checkpoint::{self, Asked, Case, Kept, Prepared};
 use crate::data::{Batches, Corpus, Dataset, ImageBatches, Passages, Split, TextBatches};
+use crate::device::DeviceName;
 use crate::model::shape::shapes;
 use crate::model::{Objective, dcgan as dcgan_model};
 use crate::settings::{Mode, Settings};
@@ -88,6 +89,12 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         (None, None) => settings.model.objective().own_data().to_owned(),
     };
     progress.line(&format!("data: {described}"));
+    if settings.device == DeviceName::Cpu && settings.precision.is_slow_here() {
+        console::print_error_line(&format!(
+            "note: this processor has no AVX-512, without which libtorch computes far more slowly in {} than in fp32 (docs/PRECISION.md)",
+            settings.precision
+        ));
+    }
     let plan = settings.checkpoint.as_ref().map(|asked| prepare(settings, asked)).transpose()?;
     plan.iter().flat_map(Prepared::told).for_each(|line| progress.line(&line));
     let recording = Recording::start(settings, images)?;
