@@ -96,7 +96,7 @@ pub fn derived_timeline() -> Timeline {
 }
 
 fn before_threads(mut timeline: Timeline) -> Timeline {
-    for stacks in &mut timeline.stacks {
+    if let Some(stacks) = &mut timeline.stacks {
         (stacks.threads, stacks.other_threads) = Default::default();
     }
     timeline
