@@ -225,10 +225,8 @@ mod tests {
         assert_eq!(buffers.walk.frames[..buffers.walk.depth], expected);
         if cfg!(target_arch = "x86_64") {
             // SAFETY: as above.
-            assert!(
-                unsafe { buffers.walk(call, Some(own)) },
-                "all rules are known, and all words are on the thread's own stack"
-            );
+            let is_whole = unsafe { buffers.walk(call, Some(own)) };
+            assert!(is_whole, "all rules are known, and all words are on the thread's own stack");
             assert_eq!(buffers.walk.frames[..buffers.walk.depth], expected);
         }
         assert_eq!(buffers.walk.cut, buffers.walk.depth == DEPTH);
