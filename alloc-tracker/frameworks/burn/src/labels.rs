@@ -28,7 +28,8 @@ where
 }
 
 /// Labels the parameters of `network`, and the gradients where there are some, each in its parameter's layer. An optimizer of
-/// burn's makes new parameters in each step, so they are labelled in each.
+/// burn's makes new parameters in each step; Flex makes them in the storages of the old ones, unless somebody else holds
+/// those.
 pub fn network(network: &impl Module, gradients: Option<&GradientsParams>) {
     network.visit(&mut Walk { path: Vec::new(), gradients });
 }

@@ -73,7 +73,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _phase = phase!("optimizer");
             optimizer.step(RATE, network, gradients)
         };
-        labels::network(&network, None);
         session.snapshot("end of step");
     }
     println!("wrote {}", session.finish()?.path.display());

@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
     }
-    let session = Session::builder().output(path).fact("model", "convolutions in candle").fact("batch", BATCH).start()?;
+    let session =
+        Session::builder().output(path).fact("model", "convolutions in candle").fact("batch", BATCH).start()?;
 
     let (network, parameters) = {
         let _phase = phase!("init");
@@ -66,7 +67,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         labels::gradients(&gradients, &parameters)?;
         session.snapshot("end of backward");
         println!("step {step}: loss {:.3}", loss.to_scalar::<f32>()?);
-        // The loss holds the graph, and with it all activations.
+        // The loss holds the graph, and so does each gradient that was computed from what the graph holds: the activations
+        // before the last convolution stay until the gradients go.
         drop(loss);
         {
             let _phase = phase!("optimizer");
@@ -75,6 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 optimizer.step(&gradients)?;
             }
         }
+        session.snapshot("end of optimizer");
         drop(gradients);
         session.snapshot("end of step");
     }

@@ -82,17 +82,29 @@ fn optimizer_state_is_in_its_layer() {
     }
 }
 
-/// Four temporaries of the backward pass are as large as the maps of the first convolution. candle makes them without a word
-/// to anybody, so that they have its phase and no layer.
+/// candle computes the gradient of a convolution's weights as a convolution of what went in with the gradient of what came
+/// out. It notes that operation in the result, as in the forward pass, and so the gradient of `conv2` holds what went into
+/// it, and the graph before that. `conv1` read the images, which have no graph.
+#[test]
+fn gradients_hold_the_activations_that_they_were_computed_from() {
+    let expected = BTreeMap::from([
+        ("conv1", 2 * 16 * MAP[0]),
+        ("relu1", 16 * MAP[0]),
+        ("pool1", 16 * MAP[1]),
+        (NONE, 32 * 784 * 4),
+    ]);
+    assert_eq!(RUN.by_layer("end of optimizer", Category::Activation), expected, "the loss is gone by then");
+}
+
+/// What the backward pass allocates has its phase and no layer. Gradients get theirs by their labels: those scopes own
+/// bytes, but nothing was allocated in them.
 #[test]
 fn the_backward_pass_has_a_phase_and_no_layer() {
-    let peak = RUN.timeline.high_waters.iter();
-    let of_backward = |layer: &str| {
-        let scopes = &RUN.timeline.scopes;
-        scopes.iter().filter(|scope| scope.phase == "backward" && scope.layer == layer).count()
-    };
-    assert_eq!(of_backward(""), 1);
-    assert!(peak.count() > 0);
+    let allocated = RUN.allocations("backward");
+    let layers = ["conv1", "conv2", "fc1", "fc2"].map(|layer| (layer, 0));
+    let (none, with_layer): (Vec<_>, Vec<_>) = allocated.into_iter().partition(|(layer, _)| *layer == NONE);
+    assert_eq!(with_layer, layers);
+    assert!(none[0].1 > 0, "{none:?}");
 }
 
 #[test]

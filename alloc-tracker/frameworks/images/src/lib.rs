@@ -30,7 +30,9 @@ impl Images {
         let mut classes = Vec::with_capacity(size);
         for _ in 0..size {
             let class = self.random.usize(..CLASSES);
-            pixels.extend(self.centres[class].iter().zip(noise(&mut self.random)).map(|(centre, noise)| centre + noise));
+            pixels.extend(
+                self.centres[class].iter().zip(noise(&mut self.random)).map(|(centre, noise)| centre + noise / 2.0),
+            );
             classes.push(class as u32);
         }
         (pixels, classes)

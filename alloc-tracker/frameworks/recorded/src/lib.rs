@@ -39,7 +39,8 @@ impl Recorded {
     /// # Panics
     /// When there is no such mark, or it has no snapshot.
     pub fn at(&self, mark: &str) -> &Snapshot {
-        let snapshots = self.timeline.marks.iter().filter(|one| one.name == mark).filter_map(|one| one.snapshot.as_ref());
+        let snapshots =
+            self.timeline.marks.iter().filter(|one| one.name == mark).filter_map(|one| one.snapshot.as_ref());
         snapshots.last().unwrap_or_else(|| panic!("no snapshot at a mark {mark}"))
     }
 
@@ -53,15 +54,32 @@ impl Recorded {
         self.sums(mark, |scope, row| scope.phase == phase && row.category == Category::Other)
     }
 
+    /// How many blocks were allocated in `phase` over the whole run, by layer. A block that got its layer by a label was
+    /// allocated in none.
+    pub fn allocations(&self, phase: &str) -> BTreeMap<&str, u64> {
+        let mut allocations = BTreeMap::new();
+        for row in &self.timeline.totals.by_scope {
+            let scope = &self.timeline.scopes[row.scope as usize];
+            if scope.phase == phase {
+                *allocations.entry(layer_of(scope)).or_insert(0) += row.allocations;
+            }
+        }
+        allocations
+    }
+
     fn sums(&self, mark: &str, counts: impl Fn(&Scope, &Row) -> bool) -> BTreeMap<&str, u64> {
         let mut sums = BTreeMap::new();
         for row in &self.at(mark).rows {
             let scope = &self.timeline.scopes[row.scope as usize];
             if counts(scope, row) {
-                let layer = if scope.layer.is_empty() { NONE } else { &scope.layer };
-                *sums.entry(layer).or_insert(0) += row.requested_bytes;
+                *sums.entry(layer_of(scope)).or_insert(0) += row.requested_bytes;
             }
         }
         sums
     }
+}
+
+/// The layer of a scope, as tables have it.
+fn layer_of(scope: &Scope) -> &str {
+    if scope.layer.is_empty() { NONE } else { &scope.layer }
 }
