@@ -14,6 +14,7 @@ use super::slot::Slot;
 use super::thread_lane::{close_lane, set_lane};
 use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
+use crate::sys::last_thread;
 
 thread_local! {
     // These are plain memory without destructors, so that they work until the thread's very last instruction.
@@ -179,6 +180,7 @@ fn release_at_end(slot: &'static Slot) {
 extern "C" fn release(slot: *mut libc::c_void) {
     // SAFETY: the value is what `release_at_end` stored: a slot, valid for the rest of the process.
     let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
+    last_thread::thread_ends();
     close_lane();
     slot.stopwatch.lap(NOBODY);
     slot.publish_at_end();
