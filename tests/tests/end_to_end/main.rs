@@ -23,6 +23,7 @@ mod probe_cost;
 mod python_api;
 mod python_imports;
 mod python_optimizers;
+mod python_suite;
 mod python_torch;
 mod record;
 mod repeat;
