@@ -6,7 +6,7 @@ use alloc_replay::{NOBODY, RUNTIME};
 
 use crate::event::ring;
 use crate::ledger::{self, publish, stopwatch};
-use crate::sys::stream_lock;
+use crate::sys::{last_thread, stream_lock};
 use crate::{backend, recorder, session};
 
 /// An entry in the executable's list of functions that the loader calls before `main`, after those of the shared
@@ -66,6 +66,7 @@ extern "C" fn after_fork_in_parent() {
 /// Runs in a forked child. No session records there; the child inherits all counts, of scopes whose numbers are the parent's.
 extern "C" fn after_fork_in_child() {
     stream_lock::reset();
+    last_thread::forked();
     publish::reset();
     stopwatch::end();
     recorder::release_reading();

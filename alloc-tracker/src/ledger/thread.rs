@@ -18,6 +18,7 @@ use super::slot::emit;
 use super::thread_lane::{close_lane, set_lane};
 use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
+use crate::sys::last_thread;
 use crate::{scope, sys};
 
 thread_local! {
@@ -212,6 +213,7 @@ fn release_at_end(slot: &'static Slot) {
 extern "C" fn release(slot: *mut libc::c_void) {
     // SAFETY: the value is what `release_at_end` stored: a slot, valid for the rest of the process.
     let Some(slot) = (unsafe { slot.cast::<Slot>().as_ref() }) else { return };
+    last_thread::thread_ends();
     close_lane();
     slot.stopwatch.lap(NOBODY);
     #[cfg(feature = "stacks")]

@@ -25,7 +25,7 @@ use crate::probe::{Driver, Probes};
 use crate::scope::Interned;
 use crate::settings::device_allocator;
 use crate::settings::times::Times;
-use crate::sys;
+use crate::sys::{self, last_thread};
 
 /// A recording with the threads that run it. What works with files is done by those that have descriptors of their own, so any
 /// of the program's threads may call what is here.
@@ -208,6 +208,9 @@ fn tick_to_the_end(shared: &Shared, control: Option<&Control>) {
             recording.tick();
         }
         dump_what_is_due(shared);
+        if last_thread::program_has_none() {
+            end_in_its_place(shared);
+        }
         if let Some((control, asked)) = control.and_then(|control| Some((control, control.look()?)))
             && obey(shared, control, asked)
         {
@@ -224,6 +227,13 @@ fn tick_to_the_end(shared: &Shared, control: Option<&Control>) {
             return;
         }
     }
+}
+
+/// Ends the process as the C library does when a program's last thread has ended. The handlers run on the thread that calls the
+/// program's functions, and end the session.
+fn end_in_its_place(shared: &Shared) {
+    // SAFETY: no thread of the program's is left, so nobody else ends the process; what handlers do is the program's matter.
+    let _ = shared.calls.run(|| unsafe { libc::exit(0) });
 }
 
 /// Does what was asked through the control folder, and answers. Returns whether the recording is over.

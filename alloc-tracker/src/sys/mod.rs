@@ -4,6 +4,7 @@ mod clock;
 mod descriptors;
 mod errno;
 mod folder;
+pub mod last_thread;
 mod map;
 mod next_allocator;
 #[cfg(feature = "stacks")]

@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_void};
 use std::{io, mem, ptr};
 
+use super::last_thread;
+
 /// Bytes of address space for the stack.
 const STACK_BYTES: usize = 2 << 20;
 
@@ -67,6 +69,8 @@ extern "C" fn begin(work: *mut c_void) -> *mut c_void {
     // SAFETY: `spawn` passes a pointer from `Box::into_raw` of this type, and does not use it again.
     let work = unsafe { Box::from_raw(work.cast::<Work>()) };
     // A panic must not unwind out of a C callback.
-    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    last_thread::as_own(|| {
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    });
     ptr::null_mut()
 }

@@ -1,11 +1,12 @@
 //! The recorder as a guest in a program: its files and its words do not get among the program's own.
 use std::fs;
-use std::process::Command;
+use std::io::Read;
+use std::process::{Command, Stdio};
 
 use alloc_timeline::Ending;
 use tests::{binary, folder, run, text};
 
-use super::programs::{CLOSER, LISTED, compiled, has, sleeper};
+use super::programs::{CLOSER, LAST_THREAD, LISTED, compiled, has, sleeper};
 use super::{kill, logs, record, recorded, timelines, wait_for};
 
 /// The log goes on in its own file, and the timeline is written without a loss.
@@ -103,4 +104,25 @@ fn a_process_that_goes_on_can_be_asked() {
     kill(process, libc::SIGUSR1);
     let timeline = wait_for("its timeline", || alloc_timeline::load(&path).ok());
     assert_eq!((timeline.ending, timeline.marks[0].name.as_str()), (Ending::Exit, "later"));
+}
+
+/// The C library ends a process with its last thread. It counts the recorder's threads as well, so the recorder has to.
+#[test]
+fn a_process_ends_with_its_last_thread() {
+    let folder = folder();
+    let Some(program) = compiled(folder.path(), "last.c", LAST_THREAD) else { return };
+    for (word, code, said) in [("main", 0, "last\nexit\n"), ("fork", 7, "exit\nchild 0\nexit\n")] {
+        let plain = run(Command::new(&program).arg(word));
+        assert_eq!((plain.code, plain.stdout.as_str()), (Some(code), said));
+        let mut command = record(folder.path());
+        command.args(["-o", "run-%p.timeline.json", "--", text(&program), word]).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::null()).spawn().expect("alloc-tracker");
+        let status = wait_for("the end of the program", || child.try_wait().expect("a child"));
+        let mut ran = String::new();
+        child.stdout.take().expect("a pipe").read_to_string(&mut ran).expect("text");
+        assert_eq!((status.code(), ran.as_str()), (Some(code), said));
+    }
+    // A process for `main`, and two for `fork`.
+    let endings: Vec<Ending> = timelines(folder.path()).into_iter().map(|(_, timeline)| timeline.ending).collect();
+    assert_eq!((endings, logs(folder.path())), (vec![Ending::Exit; 3], Vec::new()));
 }

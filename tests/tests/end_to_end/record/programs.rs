@@ -152,6 +152,42 @@ int main(int argc, char **argv) {
 }
 "#;
 
+/// Ends with its last thread, which is not the one that `main` ran on. With `fork`, the last one is that of a child, which was forked by
+/// another thread than `main`'s.
+pub const LAST_THREAD: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void at_exit(void) { write(1, "exit\n", 5); }
+
+static void *work(void *forks) {
+    if (forks) {
+        pid_t child = fork();
+        if (child == 0) return NULL;
+        int status = -1;
+        waitpid(child, &status, 0);
+        dprintf(1, "child %d\n", status);
+        return NULL;
+    }
+    usleep(100000);
+    dprintf(1, "last\n");
+    return NULL;
+}
+
+int main(int count, char **words) {
+    pthread_t thread;
+    atexit(at_exit);
+    pthread_create(&thread, NULL, work, strcmp(words[1], "fork") == 0 ? words : NULL);
+    if (strcmp(words[1], "fork") == 0) pthread_join(thread, NULL);
+    else pthread_exit(NULL);
+    return 7;
+}
+"#;
+
 /// Whether there is such a program; says that a test is skipped when there is none.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -1,0 +1,46 @@
+//! Whether the program has a thread left. The C library ends a process when its last thread ends, and counts the tracker's threads as
+//! the program's: a program that has none of its own any more would go on for ever.
+//!
+//! A program ends in that way only when the thread whose number is the process's has ended before, by `pthread_exit`, or because it is
+//! the thread of a forked child that was forked by no main thread. So nobody looks for threads until that one has ended.
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::folder::entries;
+
+/// Whether the thread has ended whose number is the process's.
+static FIRST_HAS_ENDED: AtomicBool = AtomicBool::new(false);
+/// How many threads of the tracker's run.
+static OWN: AtomicUsize = AtomicUsize::new(0);
+
+/// The calling thread of the program's ends.
+pub fn thread_ends() {
+    // SAFETY: both take nothing and cannot fail.
+    if unsafe { libc::gettid() == libc::getpid() } {
+        FIRST_HAS_ENDED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs all that a thread of the tracker's does.
+pub fn as_own(work: impl FnOnce()) {
+    OWN.fetch_add(1, Ordering::SeqCst);
+    work();
+    OWN.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// In a forked child: it has the forking thread and no other.
+pub fn forked() {
+    FIRST_HAS_ENDED.store(false, Ordering::Relaxed);
+    OWN.store(0, Ordering::SeqCst);
+}
+
+/// Whether all threads of the program's have ended. To be asked by a thread of the tracker's.
+pub fn program_has_none() -> bool {
+    if !FIRST_HAS_ENDED.load(Ordering::Relaxed) {
+        return false;
+    }
+    // A thread that begins or ends meanwhile is in the folder and not in the number: then the answer is no, and the next one is right.
+    let tasks = entries(Path::new("/proc/self/task")).map_or(usize::MAX, |tasks| tasks.len());
+    // The first stays in the folder until the process is over.
+    tasks <= OWN.load(Ordering::SeqCst) + 1
+}
