@@ -22,7 +22,7 @@ const PARAMETERS: [(&str, u64); 4] = [
 /// Bytes of one map of each of the 32 images, at the three sizes.
 const MAP: [u64; 3] = [32 * 28 * 28 * 4, 32 * 14 * 14 * 4, 32 * 7 * 7 * 4];
 
-/// Labelled once, after each backward pass, parameters are still told at the end of the step: the optimizer has written into
+/// Labelled after the backward pass, parameters are still told at the end of the step: the optimizer has written into
 /// the storages that were there.
 #[test]
 fn parameters_and_their_gradients_have_four_bytes_a_value() {

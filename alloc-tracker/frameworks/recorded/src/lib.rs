@@ -41,7 +41,7 @@ impl Recorded {
     pub fn at(&self, mark: &str) -> &Snapshot {
         let snapshots =
             self.timeline.marks.iter().filter(|one| one.name == mark).filter_map(|one| one.snapshot.as_ref());
-        snapshots.last().unwrap_or_else(|| panic!("no snapshot at a mark {mark}"))
+        snapshots.next_back().unwrap_or_else(|| panic!("no snapshot at a mark {mark}"))
     }
 
     /// Requested bytes of the blocks in `category` at `mark`, by layer.
