@@ -10,8 +10,9 @@ use super::folder::entries;
 
 /// Whether the thread has ended whose number is the process's.
 static FIRST_HAS_ENDED: AtomicBool = AtomicBool::new(false);
-/// How many threads of the tracker's run.
-static OWN: AtomicUsize = AtomicUsize::new(0);
+/// How many threads of the tracker's have begun, and how many of them have ended.
+static OWN_BEGUN: AtomicUsize = AtomicUsize::new(0);
+static OWN_ENDED: AtomicUsize = AtomicUsize::new(0);
 
 /// The calling thread of the program's ends.
 pub fn thread_ends() {
@@ -23,15 +24,16 @@ pub fn thread_ends() {
 
 /// Runs all that a thread of the tracker's does.
 pub fn as_own(work: impl FnOnce()) {
-    OWN.fetch_add(1, Ordering::SeqCst);
+    OWN_BEGUN.fetch_add(1, Ordering::SeqCst);
     work();
-    OWN.fetch_sub(1, Ordering::SeqCst);
+    OWN_ENDED.fetch_add(1, Ordering::SeqCst);
 }
 
 /// In a forked child: it has the forking thread and no other.
 pub fn forked() {
     FIRST_HAS_ENDED.store(false, Ordering::Relaxed);
-    OWN.store(0, Ordering::SeqCst);
+    OWN_BEGUN.store(0, Ordering::SeqCst);
+    OWN_ENDED.store(0, Ordering::SeqCst);
 }
 
 /// Whether all threads of the program's have ended. To be asked by a thread of the tracker's.
@@ -39,8 +41,12 @@ pub fn program_has_none() -> bool {
     if !FIRST_HAS_ENDED.load(Ordering::Relaxed) {
         return false;
     }
-    // A thread that begins or ends meanwhile is in the folder and not in the number: then the answer is no, and the next one is right.
+    // One of the tracker's that begins or ends meanwhile may be in the folder and not in the numbers, or the other way round. Then the
+    // answer is no, and the next one is right: a wrong yes would end a program that runs.
+    let own = || (OWN_BEGUN.load(Ordering::SeqCst), OWN_ENDED.load(Ordering::SeqCst));
+    let before = own();
     let tasks = entries(Path::new("/proc/self/task")).map_or(usize::MAX, |tasks| tasks.len());
+    let (begun, ended) = own();
     // The first stays in the folder until the process is over.
-    tasks <= OWN.load(Ordering::SeqCst) + 1
+    before == (begun, ended) && tasks <= begun - ended + 1
 }
