@@ -39,7 +39,7 @@ impl Recorded {
     /// # Panics
     /// When there is no such mark, or it has no snapshot.
     pub fn at(&self, mark: &str) -> &Snapshot {
-        let snapshots =
+        let mut snapshots =
             self.timeline.marks.iter().filter(|one| one.name == mark).filter_map(|one| one.snapshot.as_ref());
         snapshots.next_back().unwrap_or_else(|| panic!("no snapshot at a mark {mark}"))
     }
