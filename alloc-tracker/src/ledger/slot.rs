@@ -17,14 +17,10 @@ use super::lane::Lane;
 use super::publish;
 use super::scope_stack::{Entered, ScopeStack};
 use super::stopwatch::Stopwatch;
-#[cfg(feature = "stacks")]
-use super::thread_number::ThreadNumber;
-#[cfg(feature = "stacks")]
-use crate::sampler::{self, Sampler};
 use crate::settings::{exact, sampling};
-#[cfg(feature = "stacks")]
-use crate::sys::OwnStack;
 use crate::tag::word::WORD_LIMIT;
+#[cfg(feature = "stacks")]
+use {super::thread_number::ThreadNumber, crate::sampler::Sampler, crate::sys::OwnStack};
 
 /// The most bytes by which the published live bytes can be wrong because of what one thread has not published.
 pub const SLACK: i64 = DEVIATION_LIMIT + WORD_LIMIT;
@@ -201,7 +197,8 @@ impl Slot {
     #[cfg(feature = "stacks")]
     #[cold]
     pub fn is_sample_due(&self, more: u64) -> bool {
-        self.count_down(more, || self.sampler.take_due()).unwrap_or_else(|| more > 0 && sampler::is_due_alone(more))
+        self.count_down(more, || self.sampler.take_due())
+            .unwrap_or_else(|| more > 0 && crate::sampler::is_due_alone(more))
     }
 
     /// Empties the word of allocations and, while a session records, counts its bytes and `more` down to the next sample point, runs

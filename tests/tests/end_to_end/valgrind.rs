@@ -29,6 +29,7 @@ use When::{All, Always, Never};
 const SLOW: When = Never("takes minutes");
 const FORKS: When =
     Never("forks, and the child makes jemalloc's locks anew, which helgrind takes for held by the parent");
+const CROWD: When = Never("has more threads than valgrind's 500");
 const NO_THREADS: When = Never("has no threads of its own, and no locks but those of the others");
 
 /// A victim with its arguments (`LIBRARY` and `THROWING` stand for compiled ones), the code that it ends with, and when
@@ -56,7 +57,10 @@ const VICTIMS: &[Victim] = &[
     ("trap-strangers", &["realloc"], 0, All, NO_THREADS),
     ("trap-strangers", &["zero"], 0, All, NO_THREADS),
     ("trap-threads", &[], 0, Always, Always),
+    ("forked", &[], 0, All, FORKS),
+    ("threads", &[], 0, All, All),
     ("trap-many", &["threads"], 0, All, All),
+    ("trap-many", &["crowd"], 0, CROWD, CROWD),
     ("trap-many", &["scopes"], 0, All, NO_THREADS),
     ("trap-many", &["depth"], 0, All, NO_THREADS),
     ("trap-queue", &["threads", "1"], 0, All, All),
