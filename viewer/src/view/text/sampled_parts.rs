@@ -1,22 +1,52 @@
-//! Which part of the sampled bytes each of several owners has, as a table.
+//! Which part of the sampled bytes each of several owners has, such as libraries or threads.
 use alloc_timeline::SiteSums;
 
 use crate::analysis::{Measure, measured_bytes};
-use crate::model::{exact, share, size};
+use crate::model::{Run, exact, share, size};
 use crate::view::text::table::table;
+use crate::view::words::stacks::CUT_SHORT;
 
-/// What the measured bytes are, as the beginning of a title. `None` for growth, which is known by stack only.
-pub fn measured_words(measure: Measure) -> Option<&'static str> {
-    match measure {
-        Measure::Peak => Some("Who held the peak"),
-        Measure::Leaks => Some("Who allocated what was live at exit"),
-        Measure::Allocated => Some("Who allocated"),
-        Measure::Growth => None,
+/// What owners are called.
+pub struct Words {
+    /// One of them: the title of their column, and the value of `--by`.
+    pub owner: &'static str,
+    /// Many of them.
+    pub owners: &'static str,
+    /// How the title goes on behind "Who held the peak, by".
+    pub by: &'static str,
+}
+
+/// The owners with the most measured bytes, at most `most` of them. `all` are sorted; `None` where the timeline has none.
+pub fn parts_text(
+    run: &Run,
+    words: &Words,
+    all: Option<Vec<(String, SiteSums)>>,
+    measure: Measure,
+    most: usize,
+    width: usize,
+) -> String {
+    let Words { owner, owners, by } = words;
+    let title = format!("{}\n\n", run.title());
+    if run.timeline.stacks.as_ref().is_some_and(|stacks| !stacks.complete) {
+        return title + CUT_SHORT;
     }
+    let what = match measure {
+        Measure::Peak => "Who held the peak",
+        Measure::Leaks => "Who allocated what was live at exit",
+        Measure::Allocated => "Who allocated",
+        Measure::Growth => return format!("{title}Growth is known by stack only: leave out --by {owner}\n"),
+    };
+    let Some(all) = all else {
+        return format!(
+            "{title}No {owners} were recorded: run the program with ALLOC_TRACKER_STACKS=512KiB, or by `alloc-tracker record`\n"
+        );
+    };
+    let table = parts_table(owner, &all, measure, most, width);
+    format!("{title}{what}, by {by}: estimates from samples\n\n{table}")
 }
 
 /// The table of the first `most` owners, who are sorted, and of the rest; `owner` is the title of their column.
-pub fn parts_table(owner: &str, all: &[(String, SiteSums)], measure: Measure, most: usize, width: usize) -> String {
+fn parts_table(owner: &str, all: &[(String, SiteSums)], measure: Measure, most: usize, width: usize) -> String {
     let bytes = |index: usize| measured_bytes(&all[index].1, measure);
     let whole: u64 = (0..all.len()).map(bytes).fold(0, u64::saturating_add);
     let mut table = table(&[">bytes", ">share", ">samples", owner]);
