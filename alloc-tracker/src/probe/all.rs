@@ -11,6 +11,7 @@ use super::coarse::Coarse;
 use super::device::{DeviceBooks, Driver};
 use super::device_probes::DeviceProbes;
 use super::limits;
+use super::new_blocks::NewBlocks;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
 use super::status::{self, Statm};
@@ -65,6 +66,11 @@ impl Probes {
         self.devices.power()
     }
 
+    /// Where the program has allocated blocks since the call before. The counts of touched pages look there first.
+    pub fn told(&mut self, new: NewBlocks) {
+        self.coarse.told(new);
+    }
+
     /// Reads the resident set on every tick, and the slower probes on some. The resident set is the first reading.
     /// `survey` is the latest one.
     pub fn read(&mut self, tick: u64, survey: Option<&Survey>) -> Readings {
@@ -89,10 +95,10 @@ impl Probes {
         readings
     }
 
-    /// Reads what a book needs now; `session_ns` is the time since the session began. `None` when the resident set cannot
-    /// be read.
-    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
-        self.coarse.book(session_ns, survey)
+    /// Reads what a book needs now; `session_ns` is the time since the session began, and `whole` says whether all pages of
+    /// the allocator's mappings are looked at in any case. `None` when the resident set cannot be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey, whole: bool) -> Option<BookReadings> {
+        self.coarse.book(session_ns, survey, whole)
     }
 
     /// The columns of the coarse book of the latest reading, when `live` bytes are live.

@@ -22,13 +22,15 @@ use alloc_timeline::{Book, BookLine, BookPart};
 
 use super::allocator;
 use super::claims::Claims;
-use super::cost::Cost;
+use super::cost::{Cost, Others};
 use super::counted::Counted;
+use super::listed::Listed;
+use super::new_blocks::NewBlocks;
 use super::parts::Parts;
 use super::smaps::Range;
 use super::status::{Sizes, Statm};
 use super::survey::Survey;
-use super::touched::{Quick, Touched};
+use super::touched::{Found, Touched};
 use crate::sys;
 
 /// What a book reads at one instant.
@@ -58,6 +60,8 @@ pub struct Instruments {
     statm: Statm,
     cost: Cost,
     listed: Option<Listed>,
+    /// Where the program has allocated blocks since the count before.
+    new: NewBlocks,
     touched: Touched,
     /// Pages of zeroes among the allocator's at the last whole count, in bytes, where the kernel tells them; else the survey does.
     zeroes: Option<u64>,
@@ -68,27 +72,22 @@ pub struct Instruments {
 pub struct AllocatorPages {
     /// How many they are.
     pub bytes: u64,
-    /// The other anonymous pages of the process, in bytes.
-    pub others: u64,
+    /// The other anonymous pages of the process.
+    pub others: Others,
     /// Whether all pages were looked at.
     took_long: bool,
-}
-
-/// The allocator's mappings at some time.
-#[derive(Debug)]
-struct Listed {
-    ranges: Vec<Range>,
-    /// The bytes of all mappings of the process at that time, and the mappings that were known from the survey. While
-    /// neither has changed, an allocator that keeps its mappings has the same.
-    mapped: u64,
-    surveyed: Vec<Range>,
 }
 
 impl Instruments {
     /// Opens the files.
     pub fn open() -> Self {
         let (statm, cost, touched) = (Statm::open(), Cost::open(), Touched::default());
-        Instruments { statm, cost, listed: None, touched, zeroes: None }
+        Instruments { statm, cost, listed: None, new: NewBlocks::new(), touched, zeroes: None }
+    }
+
+    /// Where the program has allocated blocks since the call before: the next count looks there first.
+    pub fn told(&mut self, new: NewBlocks) {
+        self.new.append(new);
     }
 
     /// Counts the resident bytes of the allocator's mappings now; `whole` says whether all pages are looked at in any case.
@@ -98,31 +97,43 @@ impl Instruments {
     pub fn touched(&mut self, survey: &Survey, whole: bool) -> Result<AllocatorPages, String> {
         let sizes = self.statm.read().ok_or("unavailable: /proc/self/statm cannot be read")?;
         let anonymous = sizes.anonymous();
-        let Instruments { cost, listed, touched, zeroes, .. } = self;
+        let Instruments { cost, listed, new, touched, zeroes, .. } = self;
         let listed = match listed {
-            Some(listed) if allocator::keeps_mappings() && listed.surveyed == survey.allocator => listed,
+            Some(listed) if listed.is_of(survey) && (!whole || listed.mapped == sizes.mapped) => listed,
             _ => listed.insert(Listed::now(survey, sizes.mapped)?),
         };
-        let mut quick = if whole { Quick::Wrong } else { touched.quick(&listed.ranges, anonymous) };
-        if quick == Quick::Elsewhere && listed.mapped != sizes.mapped {
-            *listed = Listed::now(survey, sizes.mapped)?;
-            quick = touched.quick(&listed.ranges, anonymous);
+        let new: Vec<Range> = std::mem::take(new).places().collect();
+        if allocator::keeps_mappings() {
+            listed.add(&new);
         }
-        let (bytes, took_long) = match quick {
-            Quick::Right(bytes) => (bytes, false),
-            Quick::Elsewhere => (touched.begin_again(&listed.ranges, anonymous), false),
-            Quick::Wrong => {
+        touched.told(new.into_iter());
+        let mut found = if whole { Found::Wrong } else { touched.quick(&listed.ranges, anonymous) };
+        if matches!(found, Found::Elsewhere(_)) && listed.mapped != sizes.mapped {
+            *listed = Listed::now(survey, sizes.mapped)?;
+            found = touched.quick(&listed.ranges, anonymous);
+        }
+        if !whole && !matches!(found, Found::Right(_)) {
+            found = touched.wide(&listed.ranges, anonymous);
+        }
+        let (bytes, took_long) = match found {
+            Found::Right(bytes) => (bytes, false),
+            Found::Elsewhere(bytes) => {
+                touched.is_right(bytes, anonymous);
+                (bytes, false)
+            }
+            Found::Wrong => {
                 *zeroes = cost.pagemap().zeroes(&listed.ranges);
                 (touched.whole(&listed.ranges, anonymous), true)
             }
         };
         let bytes = bytes.saturating_sub(zeroes.unwrap_or(survey.zeroes));
-        Ok(AllocatorPages { bytes, others: anonymous.saturating_sub(bytes), took_long })
+        let others = Others { bytes: anonymous.saturating_sub(bytes), of: anonymous };
+        Ok(AllocatorPages { bytes, others, took_long })
     }
 
     /// The tracker's resident bytes by name at the clock's time `now_ns`; `heap` are its live bytes on the heap, and
     /// `others` the anonymous pages that are not the allocator's, where they are known.
-    pub fn tracker(&mut self, heap: u64, others: Option<u64>, now_ns: u64) -> BTreeMap<String, u64> {
+    pub fn tracker(&mut self, heap: u64, others: Option<Others>, now_ns: u64) -> BTreeMap<String, u64> {
         self.cost.overhead(heap, others, now_ns)
     }
 
@@ -132,19 +143,13 @@ impl Instruments {
     }
 }
 
-impl Listed {
-    /// Lists the allocator's mappings, which takes as long as all the rest of a reading; `mapped` bytes are mapped.
-    fn now(survey: &Survey, mapped: u64) -> Result<Self, String> {
-        Ok(Listed { ranges: survey.allocator_now()?, mapped, surveyed: survey.allocator.clone() })
-    }
-}
-
 impl BookReadings {
-    /// Reads everything now; `survey` knows the allocator's mappings. `None` when the resident set cannot be read.
-    pub fn take(time_ns: u64, survey: &Survey, instruments: &mut Instruments) -> Option<Self> {
+    /// Reads everything now; `survey` knows the allocator's mappings, and `whole` says whether all of their pages are looked at in any
+    /// case. `None` when the resident set cannot be read.
+    pub fn take(time_ns: u64, survey: &Survey, instruments: &mut Instruments, whole: bool) -> Option<Self> {
         let mut counted = Counted::now();
         let mut claims = allocator::claims(&counted);
-        let mut touched = instruments.touched(survey, false);
+        let mut touched = instruments.touched(survey, whole);
         if touched.as_ref().is_ok_and(|count| count.took_long) {
             // All readings should be of one instant, and a quick count is possible now.
             counted = Counted::now();

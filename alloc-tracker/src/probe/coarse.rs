@@ -11,6 +11,7 @@
 //! Nobody writes the rest: it is what a reader finds. A reading that is late shows there, and nowhere else.
 use super::book::{BookReadings, Instruments};
 use super::counted::Counted;
+use super::new_blocks::NewBlocks;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
 use super::status::Sizes;
@@ -63,6 +64,11 @@ impl Coarse {
         Coarse { resident: None, surveyed: None, claimed: None, counted: None, counted_ns: 0, whole_ns: 0, instruments }
     }
 
+    /// Where the program has allocated blocks since the call before.
+    pub fn told(&mut self, new: NewBlocks) {
+        self.instruments.told(new);
+    }
+
     /// Takes over the resident set of this tick and the latest survey, and counts pages if that is due at the clock's time
     /// `now_ns`.
     pub fn read(&mut self, now_ns: u64, resident: Option<Sizes>, survey: Option<&Survey>) {
@@ -105,11 +111,11 @@ impl Coarse {
         self.claimed = claimed;
     }
 
-    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began. `None` when the resident
-    /// set cannot be read.
-    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
+    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began; `whole` says whether all
+    /// pages of the allocator's mappings are looked at in any case. `None` when the resident set cannot be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey, whole: bool) -> Option<BookReadings> {
         let mut watch = Stopwatch::start();
-        let readings = BookReadings::take(session_ns, survey, &mut self.instruments);
+        let readings = BookReadings::take(session_ns, survey, &mut self.instruments, whole);
         watch.lap(Probe::Book);
         let readings = readings?;
         self.claimed = readings.claimed();

@@ -25,7 +25,8 @@ pub fn ranges() -> Vec<Range> {
     in_order(sys::mappings().chain(tables()))
 }
 
-fn in_order(ranges: impl Iterator<Item = (usize, usize)>) -> Vec<Range> {
+/// Address ranges as whole pages, in order, without overlaps.
+pub fn in_order(ranges: impl Iterator<Item = (usize, usize)>) -> Vec<Range> {
     let page = page_bytes();
     let mut ranges: Vec<Range> = ranges
         .map(|(start, end)| start / page * page..end.next_multiple_of(page))
@@ -54,9 +55,9 @@ pub fn overhead_now() -> BTreeMap<String, u64> {
 const AGE_NS: u64 = 2_000_000_000;
 /// Most of the pages are more than 1 part in this.
 const MOST: u64 = 2;
-/// The tracker's pages are as many as before while the process's other anonymous pages differ by at most 1 part in this
-/// from what they were.
-const SAME: u64 = 128;
+/// The tracker's pages are as many as before while the anonymous pages that are not the allocator's differ from what they were by at most 1
+/// part in this of all anonymous pages, which is as exactly as counts of the allocator's are held against them.
+const SAME: u64 = 512;
 
 /// Counts the tracker's resident pages again and again.
 ///
@@ -70,6 +71,15 @@ pub struct Cost {
     latest: Option<Latest>,
 }
 
+/// The process's anonymous pages that are not the allocator's, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Others {
+    /// They themselves.
+    pub bytes: u64,
+    /// All anonymous pages.
+    pub of: u64,
+}
+
 /// The latest counts of [`parts`], in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
@@ -78,8 +88,7 @@ struct Latest {
     /// When those were counted.
     zeroes_ns: u64,
     resident: [u64; 3],
-    /// The anonymous pages that are not the allocator's.
-    others: Option<u64>,
+    others: Option<Others>,
 }
 
 /// What the tracker has mapped, the part of it that is for stacks, and its tables. Two tables can share a page, so that the
@@ -105,8 +114,8 @@ impl Cost {
     }
 
     /// All that the tracker keeps resident at the clock's time `now_ns`, in bytes by name. `heap` is its live bytes on the
-    /// heap, `others` the process's anonymous pages that are not the allocator's, where they are known.
-    pub fn overhead(&mut self, heap: u64, others: Option<u64>, now_ns: u64) -> BTreeMap<String, u64> {
+    /// heap, `others` the anonymous pages that are not the allocator's, where they are known.
+    pub fn overhead(&mut self, heap: u64, others: Option<Others>, now_ns: u64) -> BTreeMap<String, u64> {
         let [mapped, stacks, tables] = self.resident(parts, others, now_ns);
         let threads = (ledger::most_threads() * size_of::<Slot>()) as u64;
         let mut parts = BTreeMap::from([
@@ -122,11 +131,11 @@ impl Cost {
     }
 
     /// Resident bytes of `parts`.
-    fn resident(&mut self, parts: impl Fn() -> [Vec<Range>; 3], others: Option<u64>, now_ns: u64) -> [u64; 3] {
+    fn resident(&mut self, parts: impl Fn() -> [Vec<Range>; 3], others: Option<Others>, now_ns: u64) -> [u64; 3] {
         let is_new = |latest: &Latest| now_ns.saturating_sub(latest.zeroes_ns) <= AGE_NS;
         let is_same = |latest: &Latest| {
             let both = latest.others.zip(others);
-            both.is_some_and(|(before, others)| before.abs_diff(others) <= others / SAME)
+            both.is_some_and(|(before, others)| before.bytes.abs_diff(others.bytes) <= others.of / SAME)
         };
         if let Some(latest) = self.latest.filter(|latest| is_new(latest) && is_same(latest)) {
             return latest.resident;
@@ -223,14 +232,16 @@ mod tests {
     fn nothing_is_counted_while_the_other_pages_are_as_many() {
         let (parts, _, write) = mapping();
         let mut cost = Cost::open();
-        let mut pages =
-            |others: u64, now_ns| cost.resident(|| parts.clone(), Some(others), now_ns)[0] / page_bytes() as u64;
+        let mut pages = |bytes: u64, now_ns| {
+            let others = Some(Others { bytes, of: 5_120 });
+            cost.resident(|| parts.clone(), others, now_ns)[0] / page_bytes() as u64
+        };
         write(0);
         assert_eq!(pages(1_280, 1), 1);
         write(1);
-        assert_eq!(pages(1_290, 2), 1, "10 are less than 1,290 / 128");
-        assert_eq!(pages(1_292, 3), 2);
+        assert_eq!(pages(1_290, 2), 1, "10 are at most 5,120 / 512");
+        assert_eq!(pages(1_291, 3), 2);
         write(2);
-        assert_eq!(pages(1_292, 4 + AGE_NS), 3);
+        assert_eq!(pages(1_291, 4 + AGE_NS), 3);
     }
 }

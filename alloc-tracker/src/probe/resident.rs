@@ -163,21 +163,24 @@ pub fn in_core(ranges: &[Range]) -> u64 {
     (sum * page_bytes()) as u64
 }
 
-/// Calls `work` with the address of each portion of `range` and a byte for each of its pages, of which the lowest bit says
+/// Calls `work` with the address of each portion of `range`, which end at multiples of a portion's size, and a byte for each of its pages, of which the lowest bit says
 /// whether it is present; the others are reserved. Portions that are not mapped are left out.
 pub fn each_portion(range: &Range, mut work: impl FnMut(usize, &[u8])) {
     // The kernel takes the pages in portions of this size as well.
     const PAGES: usize = 4 * 1024;
     let page = page_bytes();
     let mut present = [0u8; PAGES];
-    for start in range.clone().step_by(PAGES * page) {
-        let bytes = (range.end - start).min(PAGES * page);
+    let mut start = range.start;
+    while start < range.end {
+        let next = range.end.min((start / (PAGES * page) + 1) * PAGES * page);
+        let bytes = next - start;
         // SAFETY: mincore only looks the pages up, and writes a byte for each of them to `present`, which has room for
         // PAGES. For a range that is not mapped it reports an error.
         let status = unsafe { libc::mincore(start as *mut libc::c_void, bytes, present.as_mut_ptr()) };
         if status == 0 {
             work(start, &present[..bytes.div_ceil(page)]);
         }
+        start = next;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What reading the probes has cost since the session began: processor time by probe, and whether another reading fits.
 //!
 //! Together the probes may take [`ONE_PART_IN`] of the time, and [`AT_ONCE_NS`] more: so a session has something to spend
-//! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 20 s on. Before each
+//! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 8 s on. Before each
 //! reading that takes longer than a read of a short file, [`fits`] is asked. It expects the reading to take as long as the
 //! one before, and says no when the probe would exceed its share. What a probe has taken beyond its share comes off the
 //! shares of the others. In any case come only the first reading of each probe, a book when the live bytes have doubled or when that of
@@ -19,7 +19,7 @@ use crate::sys;
 /// The probes may take one part in this of the time ...
 const ONE_PART_IN: u64 = 200;
 /// ... and so many nanoseconds besides.
-const AT_ONCE_NS: u64 = 100_000_000;
+const AT_ONCE_NS: u64 = 40_000_000;
 
 /// A probe, or several that are read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,11 +184,11 @@ mod tests {
         assert_eq!(PROBES.iter().map(|one| one.2).sum::<u64>(), 100);
     }
 
-    /// The longest that all probes together may take is 1 % of a core at 20 s, and half of that in the end.
+    /// The longest that all probes together may take is 1 % of a core at 8 s, and half of that in the end.
     #[test]
     fn less_than_a_hundredth_after_some_seconds() {
         let most = |seconds: u64| AT_ONCE_NS + seconds * 1_000_000_000 / ONE_PART_IN;
-        assert_eq!([most(1), most(20), most(100)], [105_000_000, 200_000_000, 600_000_000]);
+        assert_eq!([most(1), most(8), most(100)], [45_000_000, 80_000_000, 540_000_000]);
     }
 
     #[test]

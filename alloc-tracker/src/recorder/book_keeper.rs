@@ -4,7 +4,8 @@ use alloc_timeline::Book;
 
 use super::background::{Background, Job};
 use super::clock::SessionClock;
-use super::state::with_replay;
+use super::state::{self, with_replay};
+use super::unexplained::{claims_too_much, leaves_much, unexplained};
 use crate::probe::Probes;
 use crate::probe::book::{self, BookReadings, Instruments};
 use crate::probe::spent::{self, Probe, Stopwatch};
@@ -35,9 +36,7 @@ const FIRST_SURVEY_PAUSE: u64 = 400;
 /// ... and at most. As long as surveys find the same, each pause is twice the one before.
 const MOST_SURVEY_PAUSE: u64 = 800;
 
-/// A book that leaves more than 1 part in this of the resident set unexplained has the next survey made soon ...
-const UNEXPLAINED_STEP: u64 = 200;
-/// ... when so many times the processor time is over that the last one took ...
+/// A book that leaves much unexplained has the next survey made soon, when so many times the processor time is over that the last one took ...
 const SOON_SURVEY_PAUSE: u64 = 20;
 /// ... but only so many in a row, because some programs have memory that no survey explains.
 const MOST_SOON_SURVEYS: u32 = 4;
@@ -56,7 +55,7 @@ pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
         with_replay(|_| ());
         let before = instruments.state();
         let now = clock.now_ns();
-        readings = BookReadings::take(clock.since_start(now), survey, &mut instruments);
+        readings = BookReadings::take(clock.since_start(now), survey, &mut instruments, true);
         if instruments.state() == before {
             break;
         }
@@ -216,9 +215,21 @@ impl BookKeeper {
     fn take_book(&mut self, clock: &mut SessionClock, probes: &mut Probes) -> Option<Book> {
         let survey = self.survey.as_ref()?;
         // The ledger's totals are whole only when the events in the ring have been read.
-        with_replay(|_| ());
-        let now = clock.now_ns();
-        self.readings = Some(probes.book(clock.since_start(now), survey)?);
+        probes.told(state::new_blocks());
+        let mut read = |whole| {
+            let now = clock.now_ns();
+            probes.book(clock.since_start(now), survey, whole)
+        };
+        let mut readings = read(false)?;
+        if claims_too_much(&book::balance(survey, &readings)) {
+            // Pages went back to the kernel as they were counted; or before, and no count has seen it.
+            let again = read(true)?;
+            let left = [&readings, &again].map(|readings| unexplained(&book::balance(survey, readings)));
+            if left[1] < left[0] {
+                readings = again;
+            }
+        }
+        self.readings = Some(readings);
         let book = self.book();
         book.iter().for_each(|book| self.judge(book));
         book
@@ -252,16 +263,6 @@ impl BookKeeper {
     pub fn awaits_first(&self) -> bool {
         self.readings.is_none() && self.surveying
     }
-}
-
-/// The bytes of a book's last line, which no other line explains.
-fn unexplained(book: &Book) -> u64 {
-    book.lines.last().map_or(0, |line| line.bytes.unsigned_abs())
-}
-
-/// Whether that is so much that the survey may be too old.
-fn leaves_much(book: &Book) -> bool {
-    unexplained(book) > book.rss_bytes / UNEXPLAINED_STEP
 }
 
 /// Whether `bytes` are more than `others` by more than 1 part in `step`.
@@ -324,9 +325,10 @@ mod tests {
 
     #[test]
     fn a_book_that_explains_too_little_has_the_next_survey_made_soon() {
-        let book = |unexplained| {
-            let line = BookLine { name: "unexplained".to_owned(), bytes: unexplained, ..BookLine::default() };
-            Book { rss_bytes: 1_000, lines: vec![line], ..Book::default() }
+        let book = |unexplained_mib: i64| {
+            let bytes = unexplained_mib << 20;
+            let line = BookLine { name: "unexplained".to_owned(), bytes, ..BookLine::default() };
+            Book { rss_bytes: 1_000 << 20, lines: vec![line], ..Book::default() }
         };
         let mut keeper = BookKeeper::new(0);
         (keeper.surveyed_ns, keeper.spent_ns) = (5_000, 10);

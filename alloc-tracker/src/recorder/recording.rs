@@ -17,7 +17,7 @@ use super::pace::Pace;
 use super::rss_at_peak::RssAtPeak;
 use super::sampled_stacks::SampledStacks;
 use super::schedule::Schedule;
-use super::state::{with_replay, with_state};
+use super::state::{self, with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
 use super::{closing, counts, summary};
@@ -94,7 +94,7 @@ impl Recording {
     /// One tick: takes a sample, and records it with everything that is new since the last tick.
     pub fn tick(&mut self) {
         // What the probes count needs the ledger's totals, which are whole only when the events in the ring have been read.
-        with_replay(|_| ());
+        self.probes.told(state::new_blocks());
         let mut readings = self.probes.read(self.schedule.ticks(), self.books.survey());
         readings.extend(self.metering.iter_mut().flat_map(Metering::tick));
         let now = self.clock.now_ns();
@@ -103,7 +103,7 @@ impl Recording {
             self.rss.push(session_ns, *rss);
         }
         let summary_is_due = self.schedule.summary_is_due();
-        let analysis_is_due = self.schedule.analysis_is_due();
+        let (times_are_due, analysis_is_due) = (self.schedule.times_are_due(), self.schedule.analysis_is_due());
         let slack_bytes = counts::slack_bytes();
         let written = self.peak;
         let news = with_replay(|replay| {
@@ -157,7 +157,7 @@ impl Recording {
         analysis.into_iter().for_each(|analysis| self.record_replayed(Record::Analysis(Box::new(analysis))));
         unread.into_iter().for_each(|unread| self.record_replayed(Record::Unread(Box::new(unread))));
         // Times by scope are wanted of a run that is killed as well, and rarely recorded ones would be old by then.
-        if analysis_is_due || (summary_is_due && self.metering.is_some()) {
+        if analysis_is_due || (times_are_due && self.metering.is_some()) {
             self.utilisation().into_iter().for_each(|record| self.output.record(record));
         }
         self.output.flush();

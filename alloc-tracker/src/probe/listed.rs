@@ -1,0 +1,62 @@
+//! Where the allocator's mappings are, as they were listed some time ago.
+use super::allocator;
+use super::cost::in_order;
+use super::smaps::Range;
+use super::survey::Survey;
+
+/// The allocator's mappings at some time, and where it has handed out blocks since.
+#[derive(Debug)]
+pub struct Listed {
+    /// Whole pages, in order.
+    pub ranges: Vec<Range>,
+    /// The bytes of all mappings of the process at that time. While they are the same, and so is what a survey knows of the
+    /// allocator's mappings, an allocator that keeps its mappings has the same.
+    pub mapped: u64,
+    surveyed: Vec<Range>,
+}
+
+impl Listed {
+    /// Lists the allocator's mappings, which takes as long as all the rest of a reading; `mapped` bytes are mapped.
+    ///
+    /// # Errors
+    /// A sentence, when the mappings are not known.
+    pub fn now(survey: &Survey, mapped: u64) -> Result<Self, String> {
+        Ok(Listed { ranges: survey.allocator_now()?, mapped, surveyed: survey.allocator.clone() })
+    }
+
+    /// Whether they are the allocator's mappings still, as far as `survey` tells.
+    pub fn is_of(&self, survey: &Survey) -> bool {
+        allocator::keeps_mappings() && self.surveyed == survey.allocator
+    }
+
+    /// Adds the places of new blocks that are in none of the mappings: the allocator has mapped them since these were listed.
+    pub fn add(&mut self, places: &[Range]) {
+        let is_listed = |place: &&Range| {
+            let mapping = self.ranges.get(self.ranges.partition_point(|range| range.end <= place.start));
+            mapping.is_some_and(|range| range.start <= place.start && place.end <= range.end)
+        };
+        let others: Vec<Range> = places.iter().filter(|place| !is_listed(place)).cloned().collect();
+        if !others.is_empty() {
+            let all = self.ranges.iter().chain(&others);
+            self.ranges = in_order(all.map(|range| (range.start, range.end)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys;
+
+    /// The second block lies in no mapping that is listed, and its pages are 2 and 3 of the allocator's.
+    #[test]
+    fn a_new_block_may_lie_in_a_new_mapping() {
+        let page = sys::page_bytes();
+        let mut listed = Listed { ranges: vec![0..page, 8 * page..9 * page], mapped: 0, surveyed: Vec::new() };
+        listed.add(&[8 * page + 16..9 * page, 2 * page + 16..4 * page - 16]);
+        assert_eq!(listed.ranges, [0..page, 2 * page..4 * page, 8 * page..9 * page]);
+        let between = page..page + 1;
+        listed.add(std::slice::from_ref(&between));
+        assert_eq!(listed.ranges, [0..4 * page, 8 * page..9 * page], "neighbours are one range");
+    }
+}
