@@ -26,7 +26,9 @@ fn a_batch_of_a_worker_counts_once() {
         let ran = run(python.current_dir(folder.path()));
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "141.0\n"), "{}", ran.stderr);
         let files = std::fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("an entry").path());
+        let (dumps, files): (Vec<_>, Vec<_>) = files.partition(|path| text(path).contains(".dump-"));
         let timelines: Vec<_> = files
+            .into_iter()
             .filter(|path| text(path).ends_with(".timeline.json"))
             .map(|path| (alloc_timeline::load(&path).unwrap_or_else(|error| panic!("{error}")), path))
             .filter(|(timeline, _)| timeline.shared_memory.is_some())
@@ -51,8 +53,10 @@ fn a_batch_of_a_worker_counts_once() {
             .sum();
         assert_eq!(input, 0, "{strategy}");
 
-        // At the peak the script has the last batch alone, of which it has read every page.
-        let book = parent.book.as_ref().expect("a book");
+        // When it makes a copy of its timeline, the script has the last batch alone, of which it has read every page.
+        let [dump] = &dumps[..] else { panic!("{strategy}: {dumps:?}") };
+        let dump = alloc_timeline::load(dump).unwrap_or_else(|error| panic!("{error}"));
+        let book = &dump.mark_books.last().expect("a book of the copy's instant").book;
         let line = book.lines.iter().find(|line| line.name == "tensors in shared memory").expect("a line");
         // The other way to share has 64 bytes of PyTorch's before the storage.
         let pages = if strategy == "file_system" { BATCH + 4_096 } else { BATCH };
