@@ -85,6 +85,7 @@ mod errands;
 pub mod devices;
 
 mod named_memory;
+mod shared_memory;
 
 mod stacks;
 
@@ -116,6 +117,7 @@ pub mod unaided {
     pub use crate::named_memory::{mapped, unmapped};
     pub use crate::recorder::{Request, ask, is_recorded};
     pub use crate::session::forget_ended;
+    pub use crate::shared_memory::{about_to_unmap, tensor_handed_over, tensor_mapped};
     pub use crate::startup::start_up;
 }
 

@@ -7,7 +7,7 @@ use alloc_replay::{NOBODY, RUNTIME};
 use crate::event::ring;
 use crate::ledger::{self, publish, stopwatch};
 use crate::sys::{last_thread, stream_lock};
-use crate::{backend, recorder, session};
+use crate::{backend, recorder, session, shared_memory};
 
 /// An entry in the executable's list of functions that the loader calls before `main`, after those of the shared
 /// libraries.
@@ -72,5 +72,6 @@ extern "C" fn after_fork_in_child() {
     recorder::release_reading();
     ring::reset();
     ledger::forked();
+    shared_memory::forked();
     session::forked();
 }

@@ -13,7 +13,7 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 18] = package![
+const FILES: [(&str, &str); 19] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
@@ -30,6 +30,7 @@ const FILES: [(&str, &str); 18] = package![
     "_torch/operators.py",
     "_torch/phases.py",
     "_torch/safely.py",
+    "_torch/shared.py",
     "_torch/tensors.py",
     "_torch/watch.py",
 ];

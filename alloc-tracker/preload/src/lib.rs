@@ -19,6 +19,7 @@
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
 //! | `python.rs` | the arenas of Python's objects |
+//! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
 //! | `torch/` | what libtorch does, for Python programs |
 //!
 //! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and
@@ -35,6 +36,7 @@ use alloc_interpose as _;
 mod next;
 mod python;
 mod settings;
+mod shared_memory;
 mod torch;
 
 mod output;

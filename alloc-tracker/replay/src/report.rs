@@ -114,6 +114,13 @@ impl Replay {
         devices::device_memory(&self.device_blocks, self.names())
     }
 
+    /// The records of devices and of tensors in shared memory, where somebody told of some.
+    pub fn device_records(&self) -> Vec<Record> {
+        let devices = Some(self.device_memory()).filter(|devices| !devices.is_empty()).map(Record::Devices);
+        let shared = devices::shared_memory(&self.device_blocks, self.names()).map(Record::SharedMemory);
+        devices.into_iter().chain(shared).collect()
+    }
+
     /// Who allocates, by stack and by thread.
     pub fn site_table(&self) -> SiteTable {
         self.sites.table(self.owners.peaks.marks())
@@ -141,10 +148,7 @@ impl Replay {
         if !predictions.is_empty() {
             records.push(Record::DevicePredictions(predictions));
         }
-        let devices = self.device_memory();
-        if !devices.is_empty() {
-            records.push(Record::Devices(devices));
-        }
+        records.extend(self.device_records());
         records.extend(self.unread().map(|unread| Record::Unread(Box::new(unread))));
         records
     }

@@ -2,7 +2,7 @@
 use std::io;
 use std::sync::Arc;
 
-use alloc_timeline::{DeviceMemory, OutsideFigure, Utilisation};
+use alloc_timeline::{DeviceMemory, OutsideFigure, Record, Utilisation};
 
 use super::allocator;
 use super::book::BookReadings;
@@ -119,6 +119,14 @@ impl Probes {
     /// session's.
     pub fn device_memory(&self, told: Vec<DeviceMemory>, session_ns: impl Fn(u64) -> u64) -> Vec<DeviceMemory> {
         self.devices.completed(told, session_ns)
+    }
+
+    /// A record of devices with those accounts; any other as it is.
+    pub fn completed(&self, record: Record, session_ns: impl Fn(u64) -> u64) -> Record {
+        match record {
+            Record::Devices(told) => Record::Devices(self.device_memory(told, session_ns)),
+            other => other,
+        }
     }
 
     /// The readings that those accounts are made of, as JSON, an object a line.

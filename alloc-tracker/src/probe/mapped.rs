@@ -28,7 +28,7 @@ pub fn read(pagemap: &Pagemap, tracker: &[Range], is_left_out: impl Fn(&Mapping)
 fn count(mapping: &mut Mapping, pagemap: &Pagemap, tracker: &[Range]) -> Option<u64> {
     let Range { start, end } = mapping.range;
     match mapping.kind {
-        Kind::File | Kind::Shared => {
+        Kind::File | Kind::Shared | Kind::ToldShared(_) => {
             let (of_file, written) = pagemap.of_file(&mapping.range)?;
             (mapping.rss, mapping.anonymous) = (of_file + written, written);
             Some(0)

@@ -16,6 +16,7 @@
 //! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line;
 //!   [`coarse`]: the same in a few columns, in every sample;
 //! - [`beyond`]: the account from the resident set to the group's limit, with [`pss`] and [`neighbours`];
+//! - [`children`], [`child_looks`]: the processes that this one has started, with [`pss`];
 //! - [`interposition`]: which malloc each loaded object calls; [`mod@machine`]: the machine's properties.
 mod reading;
 pub mod spent;
@@ -49,6 +50,7 @@ pub mod new_blocks;
 mod touched;
 
 mod allocator;
+pub mod children;
 pub mod cost;
 mod device_probes;
 pub mod limits;
@@ -61,6 +63,7 @@ pub mod beyond;
 mod listed;
 
 pub mod book;
+pub mod child_looks;
 mod coarse;
 
 mod all;

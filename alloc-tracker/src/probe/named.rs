@@ -11,8 +11,8 @@ fn parts(mapping: &Mapping, named: &[Named], resident: &impl Fn(&Range) -> u64) 
     let mut parts = Vec::new();
     let mut rest = mapping.clone();
     let inside = |named: &&Named| mapping.range.start <= named.range.start && named.range.end <= mapping.range.end;
-    for known in named.iter().filter(|_| mapping.kind == Kind::Anonymous).filter(inside) {
-        let Named { range, what, place } = known;
+    let known = named.iter().filter(inside).filter_map(|known| Some((known, mapping.kind.told(known.what)?)));
+    for (Named { range, place, .. }, kind) in known {
         if range.start < rest.range.start {
             // It overlaps the one before, which must have been unmapped meanwhile.
             continue;
@@ -20,10 +20,21 @@ fn parts(mapping: &Mapping, named: &[Named], resident: &impl Fn(&Range) -> u64) 
         let before = rest.split_off(range.start, resident);
         parts.extend(before);
         let own = rest.split_off(range.end, resident);
-        parts.extend(own.map(|own| Mapping { kind: Kind::Told(what), name: place.clone(), ..own }));
+        parts.extend(own.map(|own| Mapping { kind, name: place.clone(), ..own }));
     }
     parts.extend((!rest.range.is_empty()).then_some(rest));
     parts
+}
+
+impl Kind {
+    /// What memory of this kind is when somebody tells what it is for; `None` where nobody can.
+    fn told(self, what: &'static str) -> Option<Kind> {
+        match self {
+            Kind::Anonymous => Some(Kind::Told(what)),
+            Kind::Shared => Some(Kind::ToldShared(what)),
+            _ => None,
+        }
+    }
 }
 
 impl Mapping {
@@ -80,9 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn an_arena_can_be_the_whole_mapping() {
-        let whole = mapping(0x10000..0x20000, Kind::Anonymous, "", 0xd000);
-        let cut = cut(&[whole], &[named(0x10000..0x20000, "a")], |_| 0);
-        assert_eq!(cut, [mapping(0x10000..0x20000, Kind::Told("arenas"), "a", 0xd000)]);
+    fn what_is_known_can_be_the_whole_mapping() {
+        for (kind, told) in [(Kind::Anonymous, Kind::Told("arenas")), (Kind::Shared, Kind::ToldShared("arenas"))] {
+            let whole = mapping(0x10000..0x20000, kind, "/dev/shm/torch_1", 0xd000);
+            let cut = cut(&[whole], &[named(0x10000..0x20000, "a")], |_| 0);
+            assert_eq!(cut, [mapping(0x10000..0x20000, told, "a", 0xd000)]);
+        }
     }
 }

@@ -23,6 +23,8 @@ pub enum Kind {
     Anonymous,
     /// Memory without a name, of which the program or a library told what it is for; the mapping's name says for whom.
     Told(&'static str),
+    /// The same of memory that processes share by name.
+    ToldShared(&'static str),
 }
 
 /// One mapping. The last four fields are the kernel's counts of smaps; in a list from maps they are 0.

@@ -8,6 +8,8 @@
 //! a higher peak is late, a survey that such a book wants and that is late, and a last survey at the end of a recording whose book
 //! leaves much unexplained.
 //!
+//! Child processes are apart from that: what walks over their pages may take is in `child_looks.rs`, and comes off no other share.
+//!
 //! Some readings are counted and never refused: the resident set on each tick, the limits (before memory runs out, they
 //! must not be late), and what somebody has asked for: a mark with a book, a dump. The last ones are not in the sum.
 use std::cell::Cell;
@@ -36,6 +38,8 @@ pub enum Probe {
     Survey,
     /// What is beyond the resident set.
     Beyond,
+    /// The child processes.
+    Children,
     /// What the process may still take.
     Limits,
     /// The power sensors.
@@ -48,13 +52,14 @@ pub enum Probe {
 
 /// All of them, in the order of their numbers: the name in the file, and the hundredths that it may have of what all may
 /// take; 0 for one that is never refused. They are a hundred in sum.
-const PROBES: [(Probe, &str, u64); 10] = [
+const PROBES: [(Probe, &str, u64); 11] = [
     (Probe::Resident, "resident", 0),
     (Probe::Columns, "columns", 10),
     (Probe::Pages, "pages", 35),
     (Probe::Book, "book", 30),
     (Probe::Survey, "survey", 15),
     (Probe::Beyond, "beyond", 10),
+    (Probe::Children, "children", 0),
     (Probe::Limits, "limits", 0),
     (Probe::Power, "power", 0),
     (Probe::Closing, "closing", 0),
@@ -98,14 +103,19 @@ pub fn fits(probe: Probe, readings: u64, now_ns: u64) -> bool {
 
 /// How many nanoseconds `probe` may still take, at the clock's time `now_ns`.
 pub fn left_ns(probe: Probe, now_ns: u64) -> u64 {
-    let parts = PROBES.map(|one| (of(one.0).all_ns.load(Relaxed), one.2));
+    let parts = PROBES.map(|one| (taken_together(one.0), one.2));
     left_of(may_take(now_ns), parts, probe as usize)
 }
 
 /// Whether one more reading of `probe` fits into what all probes may take, whatever its share.
 pub fn fits_into_all(probe: Probe, now_ns: u64) -> bool {
-    let (latest_ns, all) = (of(probe).latest_ns.load(Relaxed), PROBES.iter().map(|one| of(one.0).all_ns.load(Relaxed)));
+    let (latest_ns, all) = (of(probe).latest_ns.load(Relaxed), PROBES.iter().map(|one| taken_together(one.0)));
     latest_ns == 0 || all.fold(latest_ns, u64::saturating_add) <= may_take(now_ns)
+}
+
+/// What a probe has taken of that which all may take together.
+fn taken_together(probe: Probe) -> u64 {
+    if probe == Probe::Children { 0 } else { of(probe).all_ns.load(Relaxed) }
 }
 
 /// What all probes may have taken at the clock's time `now_ns`.

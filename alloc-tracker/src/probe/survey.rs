@@ -39,7 +39,7 @@ pub struct Survey {
     pub pinned: Parts,
     /// Memory of which somebody told what it is for, by that, and by the layer or phase that mapped it.
     pub told: BTreeMap<&'static str, Parts>,
-    /// The part of `other` and `pinned` that the kernel counts as pages of files: shared memory.
+    /// The part of `other`, `pinned` and `told` that the kernel counts as pages of files: shared memory.
     pub shared: u64,
     /// Zero-initialised data by file.
     pub data: Parts,
@@ -208,6 +208,10 @@ fn survey(
                 data_of = mapping.writable.then_some(mapping);
             }
             Kind::Told(what) => survey.told.entry(what).or_default().add(&mapping.name, rss),
+            Kind::ToldShared(what) => {
+                survey.shared += rss;
+                survey.told.entry(what).or_default().add(&mapping.name, rss);
+            }
             Kind::Stack => survey.stacks.add(thread().map_or(&mapping.name, |thread| &thread.name), rss),
             Kind::Anonymous if let Some(thread) = thread() => survey.stacks.add(&thread.name, rss),
             Kind::Anonymous

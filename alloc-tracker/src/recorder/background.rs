@@ -14,6 +14,7 @@ use alloc_timeline::log::{Compacted, Compaction};
 
 use crate::ledger::as_tracker_thread;
 use crate::probe::beyond::BeyondReadings;
+use crate::probe::child_looks::{Found, Looks};
 use crate::probe::spent::{Probe, Stopwatch};
 use crate::probe::survey::{Known, Survey};
 use crate::probe::threads;
@@ -26,6 +27,8 @@ pub enum Job {
     Survey(Option<Known>),
     /// Read what is beyond the resident set, with about so long for the other processes of the group.
     Beyond(Duration),
+    /// Look at the child processes.
+    Children(Looks),
     /// Write a shorter log.
     Compact(Compaction),
 }
@@ -37,6 +40,8 @@ pub enum Done {
     Survey(Box<Survey>, u64),
     /// What is beyond the resident set.
     Beyond(Box<BeyondReadings>),
+    /// The child processes.
+    Children(Box<Found>),
     /// The shorter log.
     Compact(std::io::Result<Compacted>),
 }
@@ -116,6 +121,7 @@ fn perform(job: Job) -> Done {
             watch.lap(Probe::Beyond);
             Done::Beyond(readings)
         }
+        Job::Children(looks) => Done::Children(Box::new(looks.look(sys::now_ns()))),
         Job::Compact(compaction) => Done::Compact(compaction.write()),
     }
 }

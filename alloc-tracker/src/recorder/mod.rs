@@ -5,7 +5,7 @@
 //!                                                                     |
 //! probes --------------------------> recording.rs (ticks) ------------+--> output.rs (log, timeline)
 //!                                     | schedule.rs (what is written on some ticks only)
-//!                                     | book_keeper.rs (near the peak; unexplained.rs), beyond_keeper.rs
+//!                                     | book_keeper.rs (near the peak; unexplained.rs), beyond_keeper.rs, children_keeper.rs
 //!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
 //!                                     | metering.rs (time, processor time and energy by scope; by step: step_clock.rs)
@@ -35,6 +35,7 @@ mod thresholds;
 
 mod beyond_keeper;
 mod book_keeper;
+mod children_keeper;
 mod closing;
 mod metering;
 #[cfg(feature = "stacks")]

@@ -7,6 +7,7 @@ use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 use super::background::{Background, Done, Job};
 use super::beyond_keeper::BeyondKeeper;
 use super::book_keeper::{self, BookKeeper};
+use super::children_keeper::ChildrenKeeper;
 use super::clock::SessionClock;
 use super::full_table::FullTable;
 use super::metering::Metering;
@@ -48,6 +49,7 @@ pub struct Recording {
     peak: SessionPeak,
     books: BookKeeper,
     beyond: BeyondKeeper,
+    children: ChildrenKeeper,
     pace: Pace,
     background: Background,
 }
@@ -84,6 +86,7 @@ impl Recording {
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
             books: BookKeeper::new(now),
             beyond: BeyondKeeper::default(),
+            children: ChildrenKeeper::new(),
             pace: Pace::new(now),
             background: Background::start()?,
         };
@@ -98,6 +101,7 @@ impl Recording {
         let mut readings = self.probes.read(self.schedule.ticks(), self.books.survey());
         readings.extend(self.metering.iter_mut().flat_map(Metering::tick));
         let now = self.clock.now_ns();
+        readings.extend(self.children.tick(now, &self.background));
         let session_ns = self.clock.since_start(now);
         if let Some((_, Some(rss))) = readings.first() {
             self.rss.push(session_ns, *rss);
@@ -233,6 +237,10 @@ impl Recording {
                 let book = self.beyond.read(*readings);
                 book.into_iter().for_each(|book| self.output.record(Record::Book(book)));
             }
+            Done::Children(found) => match self.children.found(*found, &mut self.clock) {
+                Ok(most) => most.into_iter().for_each(|most| self.output.record(most)),
+                Err(reason) => self.output.lose(reason),
+            },
             Done::Compact(compacted) => self.output.replace_log(compacted),
         }
     }
@@ -240,15 +248,7 @@ impl Recording {
     /// Records a record of the replay, after it has changed the clock's times in it to times since the session began.
     pub(super) fn record_replayed(&mut self, record: Record) {
         let record = with_session_times(record, self.clock.start_ns());
-        self.output.record(self.with_device_books(record));
-    }
-
-    /// A record of devices with the accounts of their memory; any other as it is.
-    fn with_device_books(&self, record: Record) -> Record {
-        match record {
-            Record::Devices(told) => Record::Devices(self.probes.device_memory(told, |ns| self.clock.since_start(ns))),
-            other => other,
-        }
+        self.output.record(self.probes.completed(record, |ns| self.clock.since_start(ns)));
     }
 
     /// What was used of the processors so far, and energy where the session was asked for times. All scopes in it must

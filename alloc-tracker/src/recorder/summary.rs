@@ -12,9 +12,6 @@ pub fn records(replay: &Replay) -> Vec<Record> {
         Record::HighWaters(replay.high_waters()),
         Record::Totals(totals),
     ];
-    let devices = replay.device_memory();
-    if !devices.is_empty() {
-        records.push(Record::Devices(devices));
-    }
+    records.extend(replay.device_records());
     records
 }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::analysis::Analysis;
 use crate::derived_phase::DerivedPhase;
 use crate::file::{
-    Allocator, AtExit, Book, DeviceMemory, DevicePrediction, Ending, Energy, FORMAT_NAME, FORMAT_VERSION, HighWater,
-    Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, Snapshot, Step, Timeline, Totals,
-    TrackerCost, Utilisation,
+    Allocator, AtExit, Book, ChildProcesses, DeviceMemory, DevicePrediction, Ending, Energy, FORMAT_NAME,
+    FORMAT_VERSION, HighWater, Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution,
+    SharedMemory, Snapshot, Step, Timeline, Totals, TrackerCost, Utilisation,
 };
 use crate::joined_steps::JoinedSteps;
 use crate::record::Record;
@@ -55,12 +55,14 @@ pub struct Assembler {
     book: Option<Book>,
     mark_books: Vec<MarkBook>,
     near_limits: VecDeque<NearLimit>,
+    child_processes: Option<ChildProcesses>,
     lanes: Vec<OutsideFigure>,
     tracker: Option<TrackerCost>,
     analysis: Option<Analysis>,
     unread: Option<Unread>,
     device_predictions: Vec<DevicePrediction>,
     devices: Vec<DeviceMemory>,
+    shared_memory: Option<SharedMemory>,
     stacks: Option<Stacks>,
     utilisation: Option<Utilisation>,
     step_times: JoinedSteps,
@@ -132,6 +134,10 @@ impl Assembler {
                     self.near_limits.pop_front();
                 }
             }
+            Record::ChildProcesses(children) => {
+                self.reach(children.time_ns);
+                self.child_processes = Some(children);
+            }
             Record::HighWaters(high_waters) => self.high_waters = high_waters,
             Record::Totals(totals) => self.totals = totals,
             Record::AtExit(snapshot) => self.at_exit = Some(snapshot),
@@ -144,6 +150,7 @@ impl Assembler {
             Record::Unread(unread) => self.unread = Some(*unread),
             Record::DevicePredictions(predictions) => self.device_predictions = predictions,
             Record::Devices(devices) => self.devices = devices,
+            Record::SharedMemory(shared) => self.shared_memory = Some(shared),
             Record::Stacks(stacks) => self.stacks = Some(*stacks),
             Record::Utilisation(utilisation) => self.utilisation = Some(*utilisation),
             Record::StepTimes(step) => self.step_times.push(*step),
@@ -187,11 +194,13 @@ impl Assembler {
             book: self.book,
             mark_books: self.mark_books,
             near_limits: self.near_limits.into(),
+            child_processes: self.child_processes,
             lanes,
             tracker: self.tracker.unwrap_or_default(),
             analysis: self.analysis,
             device_predictions: self.device_predictions,
             devices: self.devices,
+            shared_memory: self.shared_memory,
             stacks: self.stacks,
             utilisation: self.utilisation,
             step_times: self.step_times.into_entries(),
@@ -220,6 +229,7 @@ impl Assembler {
         records.extend(self.book.iter().cloned().map(Record::Book));
         records.extend(self.mark_books.iter().cloned().map(Record::MarkBook));
         records.extend(self.near_limits.iter().cloned().map(Record::NearLimit));
+        records.extend(self.child_processes.iter().cloned().map(Record::ChildProcesses));
         records.push(Record::HighWaters(self.high_waters.clone()));
         records.push(Record::Totals(self.totals.clone()));
         records.extend(self.at_exit.iter().cloned().map(Record::AtExit));
@@ -235,6 +245,7 @@ impl Assembler {
         if !self.devices.is_empty() {
             records.push(Record::Devices(self.devices.clone()));
         }
+        records.extend(self.shared_memory.iter().cloned().map(Record::SharedMemory));
         records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
         records.extend(self.utilisation.iter().cloned().map(|utilisation| Record::Utilisation(Box::new(utilisation))));
         let step_times = self.step_times.entries().iter().cloned();

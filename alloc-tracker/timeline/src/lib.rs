@@ -70,10 +70,11 @@ pub use analysis::{
 pub use assemble::{Assembler, MAX_MARK_TABLES, MAX_STEPS};
 pub use derived_phase::{DerivedPhase, work_of};
 pub use file::{
-    Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, CoreUsage, DeviceMemory, DevicePrediction, Door, Ending,
-    Energy, EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit,
-    OutsideFigure, PeakRequested, ProcessUsage, Resolution, ScopeEnergy, ScopeTime, ScopeTimes, ScopeTotals, Series,
-    Snapshot, Step, StepTimes, ThreadUsage, Timeline, Totals, TrackerCost, Utilisation,
+    Allocator, AtExit, BeyondLine, Book, BookLine, BookPart, ChildProcesses, CoreUsage, DeviceMemory, DevicePrediction,
+    Door, Ending, Energy, EnergyMeter, FORMAT_NAME, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark,
+    MarkBook, NearLimit, OutsideFigure, PeakRequested, ProcessUsage, Resolution, SHARED_MEMORY, ScopeEnergy, ScopeTime,
+    ScopeTimes, ScopeTotals, Series, SharedMemory, Snapshot, Step, StepTimes, ThreadUsage, Timeline, Totals,
+    TrackerCost, Utilisation,
 };
 pub use inherited::{inherited_name, is_inherited};
 pub use load::{LoadError, load, parse};

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::file::{
-    Allocator, Book, DeviceMemory, DevicePrediction, Ending, Energy, HighWater, Machine, Mark, MarkBook, NearLimit,
-    OutsideFigure, PeakRequested, Resolution, Snapshot, Step, StepTimes, Totals, TrackerCost, Utilisation,
+    Allocator, Book, ChildProcesses, DeviceMemory, DevicePrediction, Ending, Energy, HighWater, Machine, Mark,
+    MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, SharedMemory, Snapshot, Step, StepTimes, Totals,
+    TrackerCost, Utilisation,
 };
 use crate::scope::{Category, Scope};
 use crate::stacks::Stacks;
@@ -66,6 +67,8 @@ pub enum Record {
     MarkBook(MarkBook),
     /// The process came near what it may have.
     NearLimit(NearLimit),
+    /// The child processes, at a reading at which more memory was taken than before; replaces the one before.
+    ChildProcesses(ChildProcesses),
     /// The peaks of phases, layers and operators; replaces those before.
     HighWaters(Vec<HighWater>),
     /// Counts so far; replaces those before.
@@ -85,6 +88,8 @@ pub enum Record {
     DevicePredictions(Vec<DevicePrediction>),
     /// The memory of devices so far; replaces those before.
     Devices(Vec<DeviceMemory>),
+    /// Tensors in shared memory so far; replaces the one before.
+    SharedMemory(SharedMemory),
     /// Sampled stacks; replaces the one before. The first of a run only says that there will be some, and the last has them.
     Stacks(Box<Stacks>),
     /// What was used of the processors so far; replaces the one before.

@@ -2,8 +2,8 @@
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    DevicePrediction, Dimension, Ending, HighWater, NearLimit, OutsideFigure, PeakRequested, Scope, Snapshot, Step,
-    is_inherited,
+    ChildProcesses, DevicePrediction, Dimension, Ending, HighWater, NearLimit, OutsideFigure, PeakRequested, Scope,
+    Snapshot, Step, is_inherited,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -42,6 +42,12 @@ pub struct Summary {
     /// When the run came near what it may have. Left out where it never did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near_limits: Vec<NearLimit>,
+    /// The child processes, when they and this process took most of all readings. Left out where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_processes: Option<ChildProcesses>,
+    /// The tensors in shared memory, at the instant with the most of them. Left out where nobody told of any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<SharedMemoryFigures>,
     /// The memory of each device that the run used.
     pub devices: Vec<DeviceFigures>,
     /// Why there is no figure of any device. Left out where there is one.
@@ -150,6 +156,22 @@ pub struct TrackerFigures {
     pub losses: Vec<String>,
 }
 
+/// Tensors in shared memory. Each split sums to `bytes`.
+#[derive(Clone, Debug, Serialize)]
+pub struct SharedMemoryFigures {
+    /// How many were mapped.
+    pub mapped: u64,
+    /// How many of them were unmapped or handed over since.
+    pub ended: u64,
+    /// The instant at which most was mapped, since the session began.
+    pub time_ns: u64,
+    /// The bytes of the storages then.
+    pub bytes: u64,
+    /// The same bytes by phase, layer, operator and category.
+    #[serde(flatten)]
+    pub splits: Splits,
+}
+
 /// What was live when the session ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct AliveAtExit {
@@ -203,6 +225,14 @@ pub fn summarise(run: &Run) -> Summary {
             .map(|line| ReconcileLine { name: line.name.clone(), bytes: line.bytes })
             .collect(),
         near_limits: timeline.near_limits.clone(),
+        child_processes: timeline.child_processes.clone(),
+        shared_memory: timeline.shared_memory.as_ref().map(|shared| SharedMemoryFigures {
+            mapped: shared.mapped,
+            ended: shared.ended,
+            time_ns: shared.peak.time_ns,
+            bytes: shared.peak.live_bytes,
+            splits: Splits::new(&shared.peak, scopes),
+        }),
         devices: devices(run),
         devices_unavailable: no_device(run),
         device_predictions: timeline.device_predictions.clone(),

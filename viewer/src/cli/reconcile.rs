@@ -1,5 +1,5 @@
 //! `viewer reconcile FILE [--at peak|TIME|MARK] [--svg OUT] [--json]`: the account of the resident set at one instant.
-use alloc_timeline::{BeyondLine, Book, BookLine, DevicePrediction, OutsideFigure};
+use alloc_timeline::{BeyondLine, Book, BookLine, ChildProcesses, DevicePrediction, OutsideFigure};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
@@ -24,6 +24,8 @@ struct ReconcileJson<'a> {
     lines: &'a [BookLine],
     beyond: &'a [BeyondLine],
     rss_over_live: Option<RssExplained>,
+    /// The child processes, whatever was asked for; null where there were none.
+    child_processes: Option<&'a ChildProcesses>,
     /// The memory of each device, whatever was asked for.
     devices: Vec<DeviceFigures>,
     /// Why there is none. Left out where there is one.
@@ -73,6 +75,7 @@ fn as_json<'a>(run: &'a Run, at: &'a str, chosen: Option<&'a ChosenBook<'_>>) ->
         lines: book.map_or(&[], |book| &book.lines),
         beyond: book.map_or(&[], |book| &book.beyond),
         rss_over_live: book.and_then(|book| rss_explained(book, timeline)),
+        child_processes: timeline.child_processes.as_ref(),
         devices: devices(run),
         devices_unavailable: no_device(run),
         device_predictions: &timeline.device_predictions,

@@ -20,6 +20,7 @@ def install(torch: Any) -> None:
     from .operators import STORAGES, tell
     from .phases import Phases
     from .safely import Watch
+    from .shared import watch_shared
 
     torch_functions = library.find()
     told = tell(torch, torch_functions)
@@ -58,6 +59,7 @@ def install(torch: Any) -> None:
     torch.autograd.grad = phases.in_backward(torch.autograd.grad)
     iterator = loading._BaseDataLoaderIter
     iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
+    watch_shared(torch, watch)
     # torch.compile warns of any hook of all modules. These let it alone.
     warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     functions.fact(b"torch", torch.__version__.encode())

@@ -1,5 +1,5 @@
 //! The memory of devices, as the timeline has it.
-use alloc_timeline::DeviceMemory;
+use alloc_timeline::{DeviceMemory, SHARED_MEMORY, SharedMemory};
 
 use super::rows;
 use crate::device_blocks::{Device, DeviceBlocks};
@@ -16,7 +16,14 @@ pub fn device_memory(blocks: &DeviceBlocks, names: &dyn ScopeNames) -> Vec<Devic
         source: source(device),
         ..DeviceMemory::default()
     };
-    blocks.devices().iter().map(memory).collect()
+    blocks.devices().iter().filter(|device| names.text(device.name) != SHARED_MEMORY).map(memory).collect()
+}
+
+/// Tensors in shared memory, which are told of as a device's blocks are; `None` where nobody told of any.
+pub fn shared_memory(blocks: &DeviceBlocks, names: &dyn ScopeNames) -> Option<SharedMemory> {
+    let shared = blocks.devices().iter().find(|device| names.text(device.name) == SHARED_MEMORY)?;
+    let peak = rows::snapshot_of_owners(shared.at_peak(), shared.peak().time_ns);
+    Some(SharedMemory { mapped: shared.allocations, ended: shared.frees - shared.unknown_frees, peak })
 }
 
 /// Where the figures come from, and what is not in them.

@@ -26,6 +26,7 @@ pub fn with_session_times(mut record: Record, start_ns: u64) -> Record {
         Record::Devices(devices) => {
             devices.iter_mut().filter_map(|device| device.peak.as_mut()).for_each(|peak| shift(&mut peak.time_ns));
         }
+        Record::SharedMemory(shared) => shift(&mut shared.peak.time_ns),
         _ => {}
     }
     record

@@ -2,7 +2,7 @@
 //! most was allocated there.
 use std::collections::BTreeMap;
 
-use alloc_timeline::DeviceMemory;
+use alloc_timeline::{DeviceMemory, SHARED_MEMORY};
 
 use super::book;
 use super::context::{ContextReading, ContextWatch};
@@ -41,6 +41,10 @@ impl DeviceBooks {
         let mut readings = Readings::new();
         for device in devices::devices() {
             let (name, totals) = (device.name(), devices::totals(device));
+            if name == SHARED_MEMORY {
+                readings.push(("shared_memory".into(), totals.map(|totals| totals.allocated)));
+                continue;
+            }
             readings.push((format!("device_allocated:{name}").into(), totals.map(|totals| totals.allocated)));
             readings.push((format!("device_reserved:{name}").into(), totals.map(|totals| totals.reserved)));
         }
@@ -131,7 +135,8 @@ fn all_wanted(listed: &Result<Vec<Listed>, String>) -> Vec<Wanted> {
         place(name, visible.as_deref(), order.as_deref(), listed)
     };
     let named = |device: Device| (device.name().to_owned(), Some(device));
-    let told: Vec<(String, Option<Device>)> = devices::devices().map(named).collect();
+    let are_devices = |device: &Device| device.name() != SHARED_MEMORY;
+    let told: Vec<(String, Option<Device>)> = devices::devices().filter(are_devices).map(named).collect();
     let mut wanted: Vec<Wanted> = Vec::new();
     let others = (0..listed.as_ref().map_or(0, Vec::len)).map(|index| (format!("gpu:{index}"), None));
     for (name, device) in told.into_iter().chain(others) {

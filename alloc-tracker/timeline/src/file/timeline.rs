@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::book::{Book, MarkBook, OutsideFigure};
+use super::child_processes::ChildProcesses;
 use super::cost::TrackerCost;
 use super::device::{DeviceMemory, DevicePrediction};
 use super::energy::Energy;
@@ -12,6 +13,7 @@ use super::near_limit::NearLimit;
 use super::peak::{HighWater, PeakRequested, Step};
 use super::run::{Allocator, Ending, Machine, Resolution};
 use super::series::Series;
+use super::shared_memory::SharedMemory;
 use super::snapshot::{AtExit, Mark, Snapshot};
 use super::step_times::StepTimes;
 use super::totals::Totals;
@@ -83,6 +85,10 @@ pub struct Timeline {
     /// When the process came near what it may have, in the order of time. Only the latest are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near_limits: Vec<NearLimit>,
+    /// The child processes, when they and this process took most memory of all readings. Absent when there were none, and in files of older
+    /// recorders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_processes: Option<ChildProcesses>,
     /// Figures that others than the tracker measured, over the whole run.
     pub lanes: Vec<OutsideFigure>,
     /// What the tracker itself cost, and what it missed.
@@ -100,6 +106,9 @@ pub struct Timeline {
     /// The memory of each device that the run used, measured. Empty when it used none, and in files of older recorders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceMemory>,
+    /// Tensors in shared memory. Absent when nobody told of any, and in files of older recorders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<SharedMemory>,
     /// Sampled call stacks of allocations. Absent when the program was not run with stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,

@@ -9,10 +9,10 @@ pub mod versions;
 use std::collections::BTreeMap;
 
 use alloc_timeline::{
-    Allocator, Assembler, BeyondLine, Book, BookLine, BookPart, Call, Category, Dimension, Door, Ending,
-    FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested,
-    Record, Resolution, Row, Sample, SampleCounts, SampledThread, Scope, ScopeTotals, Site, SiteColumn, SiteGrowth,
-    SiteSums, Snapshot, Stacks, Step, Timeline, Totals, TrackerCost,
+    Allocator, Assembler, BeyondLine, Book, BookLine, BookPart, Call, Category, ChildProcesses, Dimension, Door,
+    Ending, FORMAT_VERSION, Growing, HighWater, Holder, Machine, Mark, MarkBook, NearLimit, OutsideFigure,
+    PeakRequested, Record, Resolution, Row, Sample, SampleCounts, SampledThread, Scope, ScopeTotals, SharedMemory,
+    Site, SiteColumn, SiteGrowth, SiteSums, Snapshot, Stacks, Step, Timeline, Totals, TrackerCost,
 };
 use serde_json::json;
 
@@ -92,6 +92,7 @@ pub fn records() -> Vec<Record> {
         Record::Book(book()),
         Record::MarkBook(MarkBook { name: "end of step".into(), time_ns: 12, book: Book { time_ns: 13, ..book() } }),
         Record::NearLimit(near_limit()),
+        Record::ChildProcesses(child_processes()),
         Record::HighWaters(vec![HighWater {
             dimension: Dimension::Layer,
             name: "layer1.0.conv1".into(),
@@ -131,12 +132,29 @@ pub fn records() -> Vec<Record> {
         Record::Unread(Box::new(analysis::unread())),
         Record::DevicePredictions(vec![device::prediction()]),
         Record::Devices(device::devices()),
+        Record::SharedMemory(SharedMemory { mapped: 3, ended: 1, peak: snapshot(11) }),
         Record::Stacks(Box::new(stacks())),
         Record::Utilisation(Box::new(power::utilisation())),
         Record::StepTimes(Box::new(power::step_times())),
         Record::Energy(Box::new(power::energy())),
         Record::End { time_ns: 15, ending: Ending::Finished },
     ]
+}
+
+/// Three, of which one could not be read.
+fn child_processes() -> ChildProcesses {
+    ChildProcesses {
+        time_ns: 13,
+        processes: 3,
+        rss_bytes: 30_000_000,
+        pss_bytes: Some(9_000_000),
+        private_bytes: Some(4_000_000),
+        own_rss_bytes: Some(15_000_000),
+        own_pss_bytes: Some(8_000_000),
+        unread: 1,
+        reasons: vec!["/proc/77/smaps_rollup: Permission denied (os error 13)".into()],
+        readings: 2,
+    }
 }
 
 /// A control group that has been at its limit.

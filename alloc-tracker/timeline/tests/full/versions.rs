@@ -81,7 +81,7 @@ pub fn twelfth_timeline() -> Timeline {
 
 /// The same of a log whose process was killed.
 pub fn twelfth_recovered() -> Timeline {
-    before_derived(before_threads(super::recovered()))
+    before_derived(before_threads(before_children(super::recovered())))
 }
 
 fn before_derived(mut timeline: Timeline) -> Timeline {
@@ -92,7 +92,16 @@ fn before_derived(mut timeline: Timeline) -> Timeline {
 
 /// The same with phases, steps and kinds of layers that operators tell, before samples were kept by thread.
 pub fn derived_timeline() -> Timeline {
-    before_threads(timeline())
+    before_threads(threads_timeline())
+}
+
+/// The same with samples by thread, before child processes were looked at and tensors in shared memory told.
+pub fn threads_timeline() -> Timeline {
+    before_children(timeline())
+}
+
+fn before_children(timeline: Timeline) -> Timeline {
+    Timeline { child_processes: None, shared_memory: None, ..timeline }
 }
 
 fn before_threads(mut timeline: Timeline) -> Timeline {

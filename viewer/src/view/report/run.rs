@@ -11,8 +11,8 @@ use crate::view::report::flame_frame::flame_frame;
 use crate::view::report::{account, device, fates, power, stacks, tables, unread};
 use crate::view::timeline::{rss_svg, timeline_svg};
 use crate::view::words::facts::{NO_END, facts, losses};
-use crate::view::words::near_limit_text;
 use crate::view::words::time_columns::{TimeColumns, Times};
+use crate::view::words::{child_process_sentences, near_limit_text, shared_memory_sentences};
 
 /// A fact with more bytes than this gets a line of its own.
 const WIDE_FACT: usize = 64;
@@ -62,6 +62,13 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
             h3 { "Does it add up?" }
             @for line in near_limit_text(&run.timeline).lines() { p.near { (line) } }
             (account::section(run))
+            @for (heading, sentences) in [
+                ("Child processes", child_process_sentences(&run.timeline)),
+                ("Tensors in shared memory", shared_memory_sentences(run)),
+            ] {
+                @if !sentences.is_empty() { h4 { (heading) } }
+                @for sentence in sentences { p { (sentence) } }
+            }
             (tables::lanes(run))
             (device::section(run))
             (unread::section(run))

@@ -9,7 +9,7 @@ use crate::view::text::sourced_table::SourcedTable;
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::wrapped;
 use crate::view::words::account::{NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size};
-use crate::view::words::rss_explained;
+use crate::view::words::{child_process_sentences, rss_explained, shared_memory_sentences};
 
 /// Characters of a name, in a terminal that has room for them.
 const NAME_WIDTH: usize = 48;
@@ -39,6 +39,14 @@ pub fn reconcile_text(run: &Run, chosen: Option<&ChosenBook<'_>>, terminal: Term
                 out.push_str(&totals_and_steps(&book.beyond).text(width));
             }
         }
+    }
+    let parts = [
+        ("Child processes", child_process_sentences(&run.timeline)),
+        ("Tensors in shared memory", shared_memory_sentences(run)),
+    ];
+    for (heading, sentences) in parts.iter().filter(|(_, sentences)| !sentences.is_empty()) {
+        out.push_str(&format!("\n{heading}\n"));
+        sentences.iter().for_each(|sentence| out.push_str(&wrapped(sentence, "  ", "    ", width)));
     }
     out.push_str(&device_accounts(&devices(run), no_device(run).as_deref(), width));
     out.push_str("\nFigures from outside the tracker\n");
