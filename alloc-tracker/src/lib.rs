@@ -116,6 +116,10 @@ pub mod unaided {
     pub use crate::named_memory::{mapped, unmapped};
     pub use crate::recorder::{Request, ask, is_recorded};
     pub use crate::session::forget_ended;
+    #[cfg(feature = "stacks")]
+    pub use crate::settings::sampling::is_on as samples_stacks;
+    #[cfg(feature = "stacks")]
+    pub use crate::stacks::{functions, interpreter};
     pub use crate::startup::start_up;
 }
 

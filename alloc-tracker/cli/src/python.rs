@@ -13,11 +13,12 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 18] = package![
+const FILES: [(&str, &str); 19] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
     "_blocks.py",
+    "_frames.py",
     "_imports.py",
     "_library.py",
     "_scopes.py",
