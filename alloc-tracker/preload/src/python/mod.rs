@@ -14,8 +14,6 @@
 //! ```
 //!
 //! Nothing of Python's runs for a sample but functions that read two words.
-mod arenas;
-
 #[cfg(feature = "stacks")]
 mod layout;
 #[cfg(feature = "stacks")]
@@ -29,9 +27,12 @@ mod thread;
 mod code;
 
 #[cfg(feature = "stacks")]
-mod call;
-#[cfg(feature = "stacks")]
 mod walk;
 
 #[cfg(feature = "stacks")]
+mod call;
+
+#[cfg(feature = "stacks")]
 mod trial;
+
+mod arenas;

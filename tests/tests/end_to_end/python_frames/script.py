@@ -1,4 +1,4 @@
-"""Allocates in known lines. What a line holds stands behind it; each block is above the distance of samples, so that all are sampled."""
+"""Allocates in known lines. Behind each stands the function, how many MiB it allocates, and in how many blocks."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ held = []
 
 
 def collate():
-    return [bytearray(MIB) for _ in range(64)]  # HOLDS collate 64
+    return [bytearray(MIB) for _ in range(64)]  # HOLDS collate 64 64
 
 
 def load():
@@ -18,11 +18,11 @@ def load():
 
 def blocks():
     for _ in range(3):
-        yield bytearray(2 * MIB)  # HOLDS blocks 6
+        yield bytearray(2 * MIB)  # HOLDS blocks 6 3
 
 
 def key(number):
-    held.append(bytearray(number * MIB))  # HOLDS key 3
+    held.append(bytearray(number * MIB))  # HOLDS key 3 2
     return number
 
 
@@ -32,12 +32,12 @@ class Loader:
 
 
 def on_a_thread():
-    held.append(bytearray(5 * MIB))  # HOLDS on_a_thread 5
+    held.append(bytearray(5 * MIB))  # HOLDS on_a_thread 5 1
 
 
 def deep(left):
     if left == 0:
-        held.append(bytearray(7 * MIB))  # HOLDS deep 7
+        held.append(bytearray(7 * MIB))  # HOLDS deep 7 1
         return
     deep(left - 1)
 
@@ -61,13 +61,13 @@ for number in range(20):
 
 
 def größe_你():
-    held.append(bytearray(9 * MIB))  # HOLDS größe_你 9
+    held.append(bytearray(9 * MIB))  # HOLDS größe_你 9 1
 
 
 größe_你()
 
 child = os.fork()
 if child == 0:
-    held.append(bytearray(11 * MIB))
+    held.append(bytearray(11 * MIB))  # HOLDS <module> 11 1
     os._exit(0)
 os.waitpid(child, 0)
