@@ -18,6 +18,7 @@ const FILES: [(&str, &str); 19] = package![
     "__main__.py",
     "_arenas.py",
     "_blocks.py",
+    "_frames.py",
     "_imports.py",
     "_library.py",
     "_scopes.py",

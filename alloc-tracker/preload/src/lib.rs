@@ -18,8 +18,8 @@
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
-//! | `python.rs` | the arenas of Python's objects |
 //! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
+//! | `python/` | the arenas of Python's objects, and its frames in sampled stacks |
 //! | `torch/` | what libtorch does, for Python programs |
 //!
 //! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and

@@ -27,8 +27,8 @@ Scopes belong to the thread that enters them. A coroutine that awaits within a s
 leaves the scope active for whatever the thread does meanwhile.
 """
 
-# Each of the first two begins its work as it is imported.
-from . import _arenas, _imports  # noqa: F401
+# Each of the first three begins its work as it is imported.
+from . import _arenas, _frames, _imports  # noqa: F401
 from ._blocks import Category, label
 from ._scopes import layer, op, phase, step
 from ._session import Failed, dump, fact, is_recording, mark, snapshot

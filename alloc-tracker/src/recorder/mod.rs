@@ -12,6 +12,7 @@
 //!                                     | full_table.rs (more scopes than there is room for), new_names.rs, summary.rs
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs, thread_names.rs (names of sampled calls and threads, at the end)
+//!                                         merged_frames.rs (an interpreter's calls among those of native code), folded_sites.rs
 //! thread.rs runs it, pace.rs says how long it may sleep; control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
@@ -37,6 +38,10 @@ mod beyond_keeper;
 mod book_keeper;
 mod children_keeper;
 mod closing;
+#[cfg(feature = "stacks")]
+mod folded_sites;
+#[cfg(feature = "stacks")]
+mod merged_frames;
 mod metering;
 #[cfg(feature = "stacks")]
 mod stack_names;

@@ -4,6 +4,7 @@
 //! ```text
 //! frame (file, address in it) -> debug information -> calls: the function and those inlined into it
 //!                             \-> else the symbol table -> one call; else FILE+0xADDRESS
+//! interpreter's frame -> the interpreter, which kept what it is called -> one call, in place of its function's that ran it
 //! ```
 //!
 //! Names come from the files on disk, so that calls in a library that has been unloaded have names as well. We look for
@@ -18,10 +19,13 @@ use rustc_hash::FxHashMap;
 
 use alloc_replay::{SiteRow, SiteTable, ThreadRow};
 
+use super::folded_sites::Folded;
+use super::merged_frames::{Merged, merged};
 use super::thread_names;
 use crate::probe::interposition::own_library;
 use crate::settings::sampling;
-use crate::stacks::{self, Modules, NO_STACK};
+use crate::stacks::interpreter::{self, InterpretedCall, is_interpreted};
+use crate::stacks::{self, ADDRESS_BITS, Modules, NO_STACK};
 
 /// The longest time that a program's end is delayed by the search for names.
 const MOST_TIME: Duration = Duration::from_secs(20);
@@ -51,7 +55,7 @@ pub fn stacks(table: SiteTable, modules: &Modules, losses: &mut Vec<String>) -> 
         .iter()
         .map(|&SiteRow { stack, scope, sums }| {
             let cut = stacks::is_cut(stack);
-            let calls = names.stack(stack);
+            let calls = names.stack(stack, cut);
             folded.add(Site { scope: scope.into(), calls, cut, sums })
         })
         .collect();
@@ -90,25 +94,6 @@ fn sampled_thread(ThreadRow { number, name, sums }: ThreadRow) -> SampledThread 
     SampledThread { number, name: name.or_else(|| thread_names::of(number)), sums }
 }
 
-/// Sites, of which those with the same scope and the same names of calls are put together.
-#[derive(Default)]
-struct Folded {
-    sites: Vec<Site>,
-    index: HashMap<(u32, Vec<u32>, bool), u32>,
-}
-
-impl Folded {
-    fn add(&mut self, site: Site) -> u32 {
-        let next = self.sites.len() as u32;
-        let place = *self.index.entry((site.scope, site.calls.clone(), site.cut)).or_insert(next);
-        match self.sites.get_mut(place as usize) {
-            Some(known) => known.sums += site.sums,
-            None => self.sites.push(site),
-        }
-        place
-    }
-}
-
 /// The names that have been found so far.
 struct Names<'a> {
     modules: &'a Modules,
@@ -142,23 +127,49 @@ impl<'a> Names<'a> {
     }
 
     /// The numbers of a stack's calls, the outermost first, without the tracker's own.
-    fn stack(&mut self, stack: u32) -> Vec<u32> {
-        let mut calls = Vec::new();
+    fn stack(&mut self, stack: u32, cut: bool) -> Vec<u32> {
         let frames = if stack == NO_STACK { Vec::new() } else { stacks::frames(stack) };
-        for frame in frames.into_iter().rev() {
-            if self.is_own(frame) {
-                break;
+        let (native, interpreted) = frames.split_at(frames.partition_point(|&frame| !is_interpreted(frame)));
+        let own = native.iter().rposition(|&frame| self.is_own(frame));
+        let native = &native[own.map_or(0, |own| own + 1)..];
+        native.iter().for_each(|&frame| self.find(frame));
+        let mut calls = Vec::new();
+        for merged in merged(native, interpreted, cut, |frame| self.runs_others(frame)).into_iter().rev() {
+            match merged {
+                Merged::Native(frame) => calls.extend_from_slice(&self.frames[&frame]),
+                Merged::Interpreted { frame, within } => calls.extend(self.interpreted(frame, within)),
             }
-            if !self.frames.contains_key(&frame) {
-                let found = self.look_up(frame);
-                let numbers = found.into_iter().map(|call| self.number(call)).collect();
-                self.frames.insert(frame, numbers);
-            }
-            calls.extend_from_slice(&self.frames[&frame]);
         }
         let door = calls.iter().position(|&call| is_door(&self.calls[call as usize]));
         calls.truncate(door.unwrap_or(calls.len()));
         calls
+    }
+
+    /// Finds the calls at a frame of native code, unless they are known.
+    fn find(&mut self, frame: u64) {
+        if !self.frames.contains_key(&frame) {
+            let found = self.look_up(frame);
+            let numbers = found.into_iter().map(|call| self.number(call)).collect();
+            self.frames.insert(frame, numbers);
+        }
+    }
+
+    /// Whether a frame that has been found is of the function in which an interpreter runs others.
+    fn runs_others(&self, frame: u64) -> bool {
+        let outermost = self.frames.get(&frame).and_then(|calls| calls.first());
+        outermost
+            .zip(interpreter::announced())
+            .is_some_and(|(&call, interpreter)| (interpreter.runs)(&self.calls[call as usize].function))
+    }
+
+    /// The number of the call that an interpreter told of, in its function at the frame `within`; `None` for a frame that is no call's.
+    fn interpreted(&mut self, frame: u64, within: Option<u64>) -> Option<u32> {
+        let interpreter = interpreter::announced()?;
+        let InterpretedCall { function, file, line } = (interpreter.call)(frame & ((1 << ADDRESS_BITS) - 1))?;
+        let path = within.and_then(|within| self.modules.place(within)).map(|(path, _)| path);
+        let object = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let language = Some(interpreter.language.to_owned());
+        Some(self.number(Call { function, file: Some(file), line, inlined: false, object, language }))
     }
 
     /// Whether the frame is in the tracker's own library, where it is one: then all that follow are the tracker's, and the
@@ -212,7 +223,7 @@ fn calls_at(loader: &Loader, address: u64) -> Vec<Call> {
             let file = place.and_then(|place| place.file).map(str::to_owned);
             let line = file.as_ref().and(place.and_then(|place| place.line));
             let function = name.map(|name| name.into_owned()).unwrap_or_default();
-            calls.push(Call { function, file, line, inlined: true, object: None });
+            calls.push(Call { function, file, line, inlined: true, object: None, language: None });
         }
     }
     if calls.is_empty() {
@@ -233,6 +244,9 @@ fn calls_at(loader: &Loader, address: u64) -> Vec<Call> {
 
 /// Whether the call belongs to the tracker, or to the functions between it and the program (`malloc`, Rust's `alloc`).
 fn is_door(call: &Call) -> bool {
+    if call.language.is_some() {
+        return false;
+    }
     // This file is `.../alloc-tracker/src/recorder/stack_names.rs`; the doors' sources are in
     // `.../alloc-tracker/src/door/`.
     let source = file!().strip_suffix("recorder/stack_names.rs").unwrap_or("alloc-tracker/src/");

@@ -3,6 +3,7 @@
 //! ```text
 //! door -> samples.rs: is it due (sampler.rs)? -> unwind.rs (its calls) -> table.rs (stacks by number)
 //!                 |                                ^      ^ rules.rs (how to get from a call to its caller, once that is known)
+//!                 |                                |      ^ interpreter.rs (interpreted calls), functions.rs (what those are called)
 //!                 |                                | code_map.rs (what code is where, and its unwind tables; modules.rs renews it)
 //!                 \-> addresses.rs (sampled blocks that live) -> event ring
 //! ```
@@ -27,6 +28,10 @@ mod code_map;
 #[cfg(feature = "stacks")]
 mod elf;
 #[cfg(feature = "stacks")]
+pub mod functions;
+#[cfg(feature = "stacks")]
+pub mod interpreter;
+#[cfg(feature = "stacks")]
 mod modules;
 #[cfg(feature = "stacks")]
 mod rule;
@@ -45,6 +50,8 @@ mod unwind;
 
 #[cfg(not(feature = "stacks"))]
 pub use absent::*;
+#[cfg(feature = "stacks")]
+pub use code_map::ADDRESS_BITS;
 #[cfg(feature = "stacks")]
 pub use modules::Modules;
 #[cfg(all(test, feature = "stacks"))]

@@ -16,9 +16,10 @@ use procfs_core::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 
 use super::code_map::{self, ADDRESS_BITS, CodeMap, Native, Range, Retired};
 use super::elf::{self, Elf};
+use super::interpreter::NO_FILE;
 
 /// The number of files; file numbers are below it.
-const MAX_FILES: usize = 1 << (64 - ADDRESS_BITS);
+const MAX_FILES: usize = NO_FILE as usize;
 
 /// A mapping with code: a line of `/proc/self/maps`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

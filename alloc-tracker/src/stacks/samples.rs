@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use alloc_replay::{Event, ScopeId, TRACKER};
 
 use super::modules::Modules;
-use super::{addresses, table, unwind};
+use super::{addresses, functions, table, unwind};
 use crate::ledger::{self, Slot, emit, publish};
 use crate::sampler;
 use crate::settings::sampling;
@@ -29,9 +29,9 @@ pub fn begin() -> Modules {
     Modules::new()
 }
 
-/// The addresses that the tables of stacks and of sampled blocks occupy.
+/// The addresses that the tables of stacks, of interpreted functions and of sampled blocks occupy.
 pub fn ranges() -> Vec<(usize, usize)> {
-    [table::range(), addresses::range()].into_iter().flatten().collect()
+    [table::range(), addresses::range(), functions::range()].into_iter().flatten().collect()
 }
 
 /// Whether only blocks with a wide tag can be followed: frees of others take the hot path, which does not look whether they were

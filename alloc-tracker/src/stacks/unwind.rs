@@ -17,7 +17,8 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::call::{Call, present_call};
-use super::code_map::{self, CodeMap, READERS};
+use super::code_map::{self, ADDRESS_BITS, CodeMap, READERS};
+use super::interpreter::{self, NO_FILE};
 use super::rule::{self, Tables};
 use super::rules::{Known, Rules};
 use super::side_stack::SideStack;
@@ -25,8 +26,10 @@ use super::stack_window::{StackWindow, read_own};
 use super::table::{self, NO_STACK};
 use crate::sys::OwnStack;
 
-/// The most frames of a stack. Of a deeper stack the innermost frames are kept.
+/// The most frames of native code of a stack. Of a deeper stack the innermost frames are kept.
 const DEPTH: usize = 192;
+/// The most frames that an interpreter tells of, in the same way.
+const INTERPRETED: usize = 128;
 
 /// The tools that one sample at a time uses.
 struct Reader {
@@ -50,7 +53,8 @@ struct Buffers {
 struct Walk {
     /// The call whose frame is the next.
     call: Call,
-    frames: [u64; DEPTH],
+    /// Those of native code, then those that an interpreter told of.
+    frames: [u64; DEPTH + INTERPRETED],
     depth: usize,
     /// Whether there are more calls than frames.
     cut: bool,
@@ -86,7 +90,7 @@ pub fn stack(own: Option<&OwnStack>) -> u32 {
     let found = tools.as_mut().map_or(NO_STACK, |(buffers, side_stack)| {
         // SAFETY: the call is that of this function, which has not returned yet.
         let walked = unsafe { buffers.walk(call, own) || buffers.walk_on(number, side_stack, call, own) };
-        if walked { buffers.walk.number() } else { NO_STACK }
+        if walked { buffers.walk.with_interpreted().number() } else { NO_STACK }
     });
     ALL[number].taken.store(false, Ordering::Release);
     found
@@ -94,7 +98,7 @@ pub fn stack(own: Option<&OwnStack>) -> u32 {
 
 impl Buffers {
     fn new() -> Self {
-        let walk = Walk { call: Call::NONE, frames: [0; DEPTH], depth: 0, cut: false };
+        let walk = Walk { call: Call::NONE, frames: [0; DEPTH + INTERPRETED], depth: 0, cut: false };
         Buffers { rules: Rules::new(), walk, tables: Tables::new_in(), window: StackWindow::new() }
     }
 
@@ -171,7 +175,7 @@ impl Walk {
     /// Adds a frame, and goes on to the caller. `false` when that was the last one.
     #[inline]
     fn go_on(&mut self, frame: u64, caller: Option<Call>) -> bool {
-        let Some(place) = self.frames.get_mut(self.depth) else {
+        let Some(place) = self.frames[..DEPTH].get_mut(self.depth) else {
             self.cut = true;
             return false;
         };
@@ -182,6 +186,16 @@ impl Walk {
             None => return false,
         }
         true
+    }
+
+    /// Adds the frames that an interpreter tells of, if there is one.
+    fn with_interpreted(&mut self) -> &Self {
+        if let Some(interpreter) = interpreter::announced() {
+            let (told, more) = (interpreter.frames)(&mut self.frames[self.depth..][..INTERPRETED]);
+            self.frames[self.depth..][..told].iter_mut().for_each(|frame| *frame |= NO_FILE << ADDRESS_BITS);
+            (self.depth, self.cut) = (self.depth + told, self.cut || more);
+        }
+        self
     }
 
     /// The number of the stack that has been walked along.

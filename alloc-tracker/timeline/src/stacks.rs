@@ -70,6 +70,9 @@ pub struct Call {
     /// The name of the file that has the code: the executable or a shared library. Absent in files of older recorders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// The language of an interpreted function, such as `Python`; `object` then has its interpreter. Absent for native code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
 }
 
 /// A place that allocates: a stack of calls in a scope.

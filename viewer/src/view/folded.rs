@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use alloc_timeline::{Dimension, NONE, Timeline};
+use alloc_timeline::{Call, Dimension, NONE, Timeline};
 
 use crate::analysis::{Measure, measured_bytes, sites};
 use crate::model::{Run, scope_of};
 use crate::view::words::names::owner_name;
-use crate::view::words::stacks::NO_CALL;
+use crate::view::words::stacks::{NO_CALL, location};
 
 /// The order in which the frames of phase, layer and operator lie on each other, the lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,12 +151,18 @@ pub(super) fn frame_name(name: &str) -> String {
     }
 }
 
+/// The name of a call. That of an interpreted function comes with its file and line, because such names say less.
+fn call_name(call: &Call) -> String {
+    let place = if call.language.is_some() { location(call) } else { String::new() };
+    call.function.clone() + &place
+}
+
 /// The sampled stacks as folded lines, sorted, each with its scope in brackets on top. The bytes sum to all sampled bytes.
 pub fn folded_stacks(run: &Run, measure: Measure) -> Vec<String> {
     let Some(stacks) = &run.timeline.stacks else { return Vec::new() };
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for site in sites(&run.timeline, measure) {
-        let mut frames: Vec<String> = site.calls.iter().map(|call| frame_name(&call.function)).collect();
+        let mut frames: Vec<String> = site.calls.iter().map(|call| frame_name(&call_name(call))).collect();
         if site.cut {
             frames.insert(0, "(cut)".to_owned());
         }

@@ -35,6 +35,7 @@ fn stacks(data: u32) -> Stacks {
         line: file.map(|(_, line)| line),
         inlined,
         object: None,
+        language: None,
     };
     Stacks {
         mean_bytes: MIB / 2,

@@ -206,6 +206,7 @@ fn stacks() -> Stacks {
         line,
         inlined,
         object: None,
+        language: None,
     };
     let sums = |samples, bytes: u64, exit_samples| SiteSums {
         samples,

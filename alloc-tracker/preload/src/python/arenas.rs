@@ -66,6 +66,8 @@ unsafe extern "C" fn alloc(context: *mut c_void, bytes: usize) -> *mut c_void {
 /// # Safety
 /// `context` is the one that was given to Python, and `arena` has `bytes` bytes and comes from Python's function.
 unsafe extern "C" fn free(context: *mut c_void, arena: *mut c_void, bytes: usize) {
+    #[cfg(feature = "stacks")]
+    super::trial::before_unmapping();
     // Before another thread can map something at this address.
     unmapped(arena.addr());
     // SAFETY: the context is the structure with Python's own functions, which is never freed.

@@ -1,0 +1,191 @@
+//! Where CPython's structures have their fields, by version. From 3.13 on `_PyRuntime` begins with a table that says so
+//! (`_Py_DebugOffsets`); the numbers of earlier versions are `offsetof` in their headers, on a 64-bit machine. Whether they are right for
+//! the Python that runs is for the trial to show.
+use std::ffi::CStr;
+
+use super::lines::Lines;
+use super::memory::{Asked, Memory};
+
+/// How the chain of frames says which of them a call of the interpreter's function began with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Borders {
+    /// Each frame has a call of its own (up to 3.10).
+    Everywhere,
+    /// A flag in the frame, at this place (3.11).
+    Flag(u64),
+    /// An empty frame comes behind it: one whose owner, a byte at this place, is the C stack (from 3.12 on).
+    EmptyFrame(u64),
+}
+
+/// How a frame says where it is in its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// A C `int` that counts bytes, or -1 (up to 3.9).
+    Bytes,
+    /// A C `int` that counts code units of two bytes, or -1 (3.10).
+    Units,
+    /// An address in the code, which is in the code object at this place (from 3.11 on).
+    Address(u64),
+}
+
+/// Where fields stand, see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// In the thread's state: the innermost frame, or what has it.
+    pub state_frame: u64,
+    /// In what the thread's state has: the innermost frame.
+    pub frame_in: Option<u64>,
+    /// In a frame: the one that called it.
+    pub frame_back: u64,
+    /// In a frame: the code object.
+    pub frame_code: u64,
+    /// In a frame: where it is in its code.
+    pub frame_position: u64,
+    /// What that is.
+    pub position: Position,
+    /// See there.
+    pub borders: Borders,
+    /// In a code object: the file's name.
+    pub code_file: u64,
+    /// In a code object: the function's name, with what it is in where the version has that.
+    pub code_name: u64,
+    /// In a code object: the first line, a C `int`.
+    pub code_first_line: u64,
+    /// In a code object: the table of lines.
+    pub code_lines: u64,
+    /// What kind of table that is.
+    pub lines: Lines,
+    /// Where the characters of a text begin that is ASCII alone, and of another.
+    pub text: [u64; 2],
+}
+
+/// The owner of an empty frame: the C stack.
+pub const C_STACK: u8 = 3;
+
+/// Up to 3.10 a frame is an object; these are 3.8's and 3.9's.
+const OBJECTS: Layout = Layout {
+    state_frame: 24,
+    frame_in: None,
+    frame_back: 24,
+    frame_code: 32,
+    frame_position: 104,
+    position: Position::Bytes,
+    borders: Borders::Everywhere,
+    code_file: 104,
+    code_name: 112,
+    code_first_line: 40,
+    code_lines: 120,
+    lines: Lines::Steps,
+    text: [48, 72],
+};
+
+const V3_11: Layout = Layout {
+    state_frame: 56,
+    frame_in: Some(8),
+    frame_back: 48,
+    frame_code: 32,
+    frame_position: 56,
+    position: Position::Address(184),
+    borders: Borders::Flag(68),
+    code_file: 112,
+    code_name: 128,
+    code_first_line: 72,
+    code_lines: 136,
+    lines: Lines::Locations,
+    text: [48, 72],
+};
+
+const V3_12: Layout = Layout {
+    frame_in: Some(0),
+    frame_back: 8,
+    frame_code: 0,
+    position: Position::Address(192),
+    borders: Borders::EmptyFrame(70),
+    code_first_line: 68,
+    text: [40, 56],
+    ..V3_11
+};
+
+/// The table's first word, as text, and how many words of it are read.
+const COOKIE: &[u8; 8] = b"xdebugpy";
+const TABLE: usize = 71;
+
+impl Layout {
+    /// That of the version whose number is `hexversion` (`sys.hexversion`). `runtime`: where `_PyRuntime` is.
+    ///
+    /// # Errors
+    /// Says why it is not known.
+    pub fn of(hexversion: u32, runtime: u64) -> Result<Layout, &'static CStr> {
+        match hexversion >> 16 {
+            0x0308 | 0x0309 => Ok(OBJECTS),
+            0x030a => Ok(Layout { frame_position: 96, position: Position::Units, lines: Lines::Ranges, ..OBJECTS }),
+            0x030b => Ok(V3_11),
+            0x030c => Ok(V3_12),
+            0x030d => {
+                let mut table = [0; TABLE];
+                for (place, word) in (runtime..).step_by(8).zip(&mut table) {
+                    *word = Asked.word(place).ok_or(c"_PyRuntime cannot be read")?;
+                }
+                Self::from_table(hexversion, &table)
+            }
+            _ => Err(c"this is known for CPython 3.8 to 3.13"),
+        }
+    }
+
+    /// What 3.13's table says.
+    fn from_table(hexversion: u32, table: &[u64; TABLE]) -> Result<Layout, &'static CStr> {
+        if table[0].to_ne_bytes() != *COOKIE || table[1] != u64::from(hexversion) {
+            return Err(c"_PyRuntime does not begin with this version's table of offsets");
+        }
+        if table[2] != 0 {
+            return Err(c"this is not known for a Python without the lock");
+        }
+        Ok(Layout {
+            state_frame: table[23],
+            frame_in: None,
+            frame_back: table[29],
+            frame_code: table[30],
+            frame_position: table[31],
+            position: Position::Address(table[43]),
+            borders: Borders::EmptyFrame(table[33]),
+            code_file: table[35],
+            code_name: table[37],
+            code_first_line: table[39],
+            code_lines: table[38],
+            lines: Lines::Locations,
+            // The table has the size of an ASCII text's head. Behind it, other texts have two words more.
+            text: [table[70], table[70] + 16],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 3.13.0's table, as far as it is read, and what its headers say.
+    #[test]
+    fn the_table_of_3_13_is_read_as_its_headers_have_it() {
+        let mut table = [0; TABLE];
+        table[0] = u64::from_ne_bytes(*COOKIE);
+        table[1] = 0x030d_00f0;
+        for (word, offset) in
+            [(23, 72), (29, 8), (30, 0), (31, 56), (33, 70), (35, 112), (37, 128), (38, 136), (39, 68)]
+        {
+            table[word] = offset;
+        }
+        (table[43], table[70]) = (200, 40);
+        let expected = Layout { state_frame: 72, frame_in: None, position: Position::Address(200), ..V3_12 };
+        assert_eq!(Layout::from_table(0x030d_00f0, &table), Ok(expected));
+        assert!(Layout::from_table(0x030d_01f0, &table).is_err(), "another version's");
+        table[2] = 1;
+        assert!(Layout::from_table(0x030d_00f0, &table).is_err(), "without the lock");
+    }
+
+    #[test]
+    fn versions_that_were_not_looked_at_have_none() {
+        assert!(Layout::of(0x0307_11f0, 0).is_err() && Layout::of(0x030e_00f0, 0).is_err());
+        assert!(Layout::of(0x030d_00f0, 0).is_err(), "there is no table at 0");
+        assert_eq!(Layout::of(0x030b_07f0, 0), Ok(V3_11));
+    }
+}
