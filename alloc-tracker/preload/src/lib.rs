@@ -14,6 +14,7 @@
 //! | `settings.rs` | the variables above |
 //! | `next.rs` | the functions of the C library that ours stand before |
 //! | `output.rs` | a path that no other process and no earlier program of this process has |
+//! | `children.rs` | children that are not recorded |
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
 //! | `exec.rs` | the exec family, which replaces the program |
@@ -38,6 +39,8 @@ mod settings;
 mod torch;
 
 mod output;
+
+mod children;
 
 mod begin;
 

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// Arguments or environment, as C has them.
 pub type Words = *const *const c_char;
 
-type WithWords<File> = unsafe extern "C" fn(File, Words) -> c_int;
 type WithBoth<File> = unsafe extern "C" fn(File, Words, Words) -> c_int;
 
 /// The C library's function of this name, which has the type `F`.
@@ -37,12 +36,6 @@ impl<F: Copy> Next<F> {
 /// `execve`.
 // SAFETY: this is the type that unistd.h gives the function.
 pub static EXECVE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execve") };
-/// `execv`.
-// SAFETY: as above.
-pub static EXECV: Next<WithWords<*const c_char>> = unsafe { Next::new(c"execv") };
-/// `execvp`.
-// SAFETY: as above.
-pub static EXECVP: Next<WithWords<*const c_char>> = unsafe { Next::new(c"execvp") };
 /// `execvpe`.
 // SAFETY: as above.
 pub static EXECVPE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execvpe") };
@@ -52,5 +45,5 @@ pub static FEXECVE: Next<WithBoth<c_int>> = unsafe { Next::new(c"fexecve") };
 
 /// Looks all of them up.
 pub fn look_up() {
-    let _ = (EXECVE.get(), EXECV.get(), EXECVP.get(), EXECVPE.get(), FEXECVE.get());
+    let _ = (EXECVE.get(), EXECVPE.get(), FEXECVE.get());
 }
