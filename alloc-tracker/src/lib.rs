@@ -117,6 +117,7 @@ pub mod unaided {
     pub use crate::recorder::{Request, ask, is_recorded};
     pub use crate::session::forget_ended;
     pub use crate::startup::start_up;
+    pub use crate::sys::last_thread::own_threads;
 }
 
 pub use door::c as malloc_family;

@@ -274,7 +274,7 @@ fn a_compiled_region_is_a_layer() {
     thread.ends();
     assert_eq!(TRACKER.scope(), ["forward", "encoder", ""]);
     TRACKER.enters("backward", "");
-    thread.backward("CompiledFunctionBackward", 5, ["backward", "encoder.compiled 0/1", "CompiledFunctionBackward"]);
+    thread.node("CompiledFunctionBackward", (1, 5), ["backward", "encoder.compiled 0/1", "CompiledFunctionBackward"]);
     thread.ends();
     // In no module; and as versions before 2.5 name it.
     TRACKER.enters("", "");
