@@ -123,6 +123,7 @@ pub mod unaided {
     #[cfg(feature = "stacks")]
     pub use crate::stacks::{functions, interpreter};
     pub use crate::startup::start_up;
+    pub use crate::sys::last_thread::own_threads;
 }
 
 pub use door::c as malloc_family;

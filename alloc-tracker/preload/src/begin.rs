@@ -7,6 +7,7 @@ use std::time::Duration;
 use alloc_tracker::Session;
 use alloc_tracker::unaided::{Request, ask, start_up};
 
+use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
 use crate::{next, output};
 
@@ -45,7 +46,8 @@ extern "C" fn before_main() {
 extern "C" fn after_fork_in_child() {
     let _ = std::panic::catch_unwind(|| {
         IS_FORKED.store(true, Ordering::Relaxed);
-        if let Some(settings) = SETTINGS.get().filter(|settings| settings.follow != Follow::Nobody) {
+        let is_followed = |settings: &&Settings| settings.follow != Follow::Nobody && are_followed();
+        if let Some(settings) = SETTINGS.get().filter(is_followed) {
             start(&Settings { is_first: false, ..settings.clone() });
         }
     });

@@ -7,7 +7,13 @@ use std::path::Path;
 use alloc_tracker::unaided::{forget_ended, is_recorded};
 
 use crate::begin;
-use crate::next::{EXECV, EXECVE, EXECVP, EXECVPE, FEXECVE, Words};
+use crate::children::with_environment;
+use crate::next::{EXECVE, EXECVPE, FEXECVE, Words};
+
+unsafe extern "C" {
+    /// The environment of this process, as the C library has it.
+    static environ: Words;
+}
 
 /// Runs `exec` after the recording has ended, if `will_run` says that there is something to execute.
 fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
@@ -71,28 +77,23 @@ fn executable_file(path: &Path) -> bool {
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execve(path: *const c_char, arguments: Words, environment: Words) -> c_int {
-    // SAFETY: the path and the words are what the caller hands to exec.
-    unsafe { replacing(|| is_executable(path), || Some(EXECVE.get()?(path, arguments, environment))) }
+    let exec = || {
+        let exec = EXECVE.get()?;
+        // SAFETY: the path and the words are what the caller hands to exec.
+        Some(unsafe { with_environment(environment, |environment| exec(path, arguments, environment)) })
+    };
+    // SAFETY: the path is a C string, as the caller promises.
+    replacing(|| unsafe { is_executable(path) }, exec)
 }
 
-/// `execv(3)`.
+/// `execv(3)`, which is `execve` with the environment of this process.
 ///
 /// # Safety
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execv(path: *const c_char, arguments: Words) -> c_int {
-    // SAFETY: as in `execve`.
-    unsafe { replacing(|| is_executable(path), || Some(EXECV.get()?(path, arguments))) }
-}
-
-/// `execvp(3)`.
-///
-/// # Safety
-/// As for the function of the C library.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int {
-    // SAFETY: as in `execve`.
-    unsafe { replacing(|| is_executable_in_path(file), || Some(EXECVP.get()?(file, arguments))) }
+    // SAFETY: as the caller promises; exec reads the environment wherever it is.
+    unsafe { execve(path, arguments, environ) }
 }
 
 /// `execvpe(3)`.
@@ -101,8 +102,23 @@ pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int 
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environment: Words) -> c_int {
-    // SAFETY: as in `execve`.
-    unsafe { replacing(|| is_executable_in_path(file), || Some(EXECVPE.get()?(file, arguments, environment))) }
+    let exec = || {
+        let exec = EXECVPE.get()?;
+        // SAFETY: as in `execve`.
+        Some(unsafe { with_environment(environment, |environment| exec(file, arguments, environment)) })
+    };
+    // SAFETY: the file's name is a C string, as the caller promises.
+    replacing(|| unsafe { is_executable_in_path(file) }, exec)
+}
+
+/// `execvp(3)`, which is `execvpe` with the environment of this process.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvp(file: *const c_char, arguments: Words) -> c_int {
+    // SAFETY: as in `execv`.
+    unsafe { execvpe(file, arguments, environ) }
 }
 
 /// `fexecve(3)`.
@@ -111,8 +127,11 @@ pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environm
 /// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fexecve(file: c_int, arguments: Words, environment: Words) -> c_int {
-    // SAFETY: as in `execve`.
-    unsafe {
-        replacing(|| libc::fcntl(file, libc::F_GETFD) >= 0, || Some(FEXECVE.get()?(file, arguments, environment)))
-    }
+    let exec = || {
+        let exec = FEXECVE.get()?;
+        // SAFETY: as in `execve`.
+        Some(unsafe { with_environment(environment, |environment| exec(file, arguments, environment)) })
+    };
+    // SAFETY: fcntl takes any number.
+    replacing(|| unsafe { libc::fcntl(file, libc::F_GETFD) } >= 0, exec)
 }

@@ -14,18 +14,20 @@
 //! | `settings.rs` | the variables above |
 //! | `next.rs` | the functions of the C library that ours stand before |
 //! | `output.rs` | a path that no other process and no earlier program of this process has |
+//! | `children.rs` | children that are not recorded |
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
 //! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
 //! | `python/` | the arenas of Python's objects, and its frames in sampled stacks |
+//! | `thread_count.rs` | the number of threads that a program reads of itself |
 //! | `torch/` | what libtorch does, for Python programs |
 //!
 //! Left out: system calls that go past the C library. A program that ends or replaces itself by one leaves its log, and
 //! `viewer recover` makes a timeline of that.
 //!
-//! What a recorded program may notice: it has four more threads (so `unshare` of a user namespace is refused, as in any program
+//! What a recorded program may notice: it has four more threads, which `fopen` of `/proc/self/stat` does not show (so `unshare` of a user namespace is refused, as in any program
 //! with threads) and these variables. Its descriptors are its own. Where a kernel before 5.9 in a container refuses the recorder a
 //! table of its own, it has some more open files, with high numbers (one that closes all of its files may do so: the recorder
 //! opens its own again).
@@ -37,9 +39,12 @@ mod next;
 mod python;
 mod settings;
 mod shared_memory;
+mod thread_count;
 mod torch;
 
 mod output;
+
+mod children;
 
 mod begin;
 

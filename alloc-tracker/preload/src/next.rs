@@ -1,4 +1,4 @@
-//! The C library's own exec functions, which come after this library's. They are looked up before `main`, because a child that
+//! The C library's own functions of the names that this library has as well. Those of the exec family are looked up before `main`, because a child that
 //! shares its parent's memory (vfork) may call them and nothing else.
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// Arguments or environment, as C has them.
 pub type Words = *const *const c_char;
 
-type WithWords<File> = unsafe extern "C" fn(File, Words) -> c_int;
 type WithBoth<File> = unsafe extern "C" fn(File, Words, Words) -> c_int;
+
+/// `fopen`.
+pub type Open = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;
 
 /// The C library's function of this name, which has the type `F`.
 pub struct Next<F>(&'static CStr, AtomicPtr<c_void>, PhantomData<F>);
@@ -37,12 +39,6 @@ impl<F: Copy> Next<F> {
 /// `execve`.
 // SAFETY: this is the type that unistd.h gives the function.
 pub static EXECVE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execve") };
-/// `execv`.
-// SAFETY: as above.
-pub static EXECV: Next<WithWords<*const c_char>> = unsafe { Next::new(c"execv") };
-/// `execvp`.
-// SAFETY: as above.
-pub static EXECVP: Next<WithWords<*const c_char>> = unsafe { Next::new(c"execvp") };
 /// `execvpe`.
 // SAFETY: as above.
 pub static EXECVPE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execvpe") };
@@ -50,7 +46,14 @@ pub static EXECVPE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execvpe
 // SAFETY: as above.
 pub static FEXECVE: Next<WithBoth<c_int>> = unsafe { Next::new(c"fexecve") };
 
-/// Looks all of them up.
+/// `fopen`.
+// SAFETY: this is the type that stdio.h gives the function.
+pub static FOPEN: Next<Open> = unsafe { Next::new(c"fopen") };
+/// `fopen64`.
+// SAFETY: as above.
+pub static FOPEN64: Next<Open> = unsafe { Next::new(c"fopen64") };
+
+/// Looks the exec family up.
 pub fn look_up() {
-    let _ = (EXECVE.get(), EXECV.get(), EXECVP.get(), EXECVPE.get(), FEXECVE.get());
+    let _ = (EXECVE.get(), EXECVPE.get(), FEXECVE.get());
 }

@@ -67,12 +67,17 @@ pub fn announce(category: Option<Category>) {
     }
 }
 
-/// Labels the block at `block` with a category, for its whole life. If the block was allocated in no layer, it also
-/// becomes the layer `layer`'s; 0 stands for no layer.
+/// Labels the block at `block` with a category, for its whole life. If the block was allocated in no layer, or in one that `gives_way`
+/// says yes to, it also becomes the layer `layer`'s; 0 stands for no layer.
 ///
 /// # Errors
 /// When no session records, when no tracked block starts there, or when the block is too small to be followed.
-pub fn label(block: *mut u8, category: Category, layer: NameId) -> Result<(), LabelError> {
+pub fn label(
+    block: *mut u8,
+    category: Category,
+    layer: NameId,
+    gives_way: impl FnOnce(NameId) -> bool,
+) -> Result<(), LabelError> {
     if !publish::recording() {
         return Err(LabelError::NotRecording);
     }
@@ -86,7 +91,7 @@ pub fn label(block: *mut u8, category: Category, layer: NameId) -> Result<(), La
     }
     let parts = scope::parts(tagged.scope);
     let mut owner = tagged.scope;
-    if parts.layer == 0 && layer != 0 {
+    if layer != 0 && (parts.layer == 0 || gives_way(parts.layer)) {
         owner = ledger::as_tracker(|| scope::scope_as_old_as(tagged.scope, Parts { layer, ..parts }));
         // The block is followed by now, so its tag is a wide one.
         if let Some((entries, _)) = block::find(block.addr()) {

@@ -273,7 +273,21 @@ pub fn expect_storage(category: Option<Category>) {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn label(block: *mut u8, category: Category, layer: Option<Name>) -> Result<(), LabelError> {
-    label::label(block, category, layer.unwrap_or_default().0)
+    label::label(block, category, layer.unwrap_or_default().0, |_| false)
+}
+
+/// As [`label`], for a block whose layer is better known than where it was allocated: it becomes `layer`'s also if it was allocated in a
+/// layer that `gives_way` says yes to.
+///
+/// # Errors
+/// As for [`label`].
+pub fn label_of_layer(
+    block: *mut u8,
+    category: Category,
+    layer: Name,
+    gives_way: impl FnOnce(Name) -> bool,
+) -> Result<(), LabelError> {
+    label::label(block, category, layer.0, |allocated_in| gives_way(Name(allocated_in)))
 }
 
 /// Says that an operator that read the block at `block` ends on this thread, in the active scope. Told of all storages that

@@ -29,6 +29,13 @@ pub fn as_own(work: impl FnOnce()) {
     OWN_ENDED.fetch_add(1, Ordering::SeqCst);
 }
 
+/// How many threads of the tracker's run.
+pub fn own_threads() -> usize {
+    // In this order: one that ends meanwhile is counted.
+    let ended = OWN_ENDED.load(Ordering::SeqCst);
+    OWN_BEGUN.load(Ordering::SeqCst) - ended
+}
+
 /// In a forked child: it has the forking thread and no other.
 pub fn forked() {
     FIRST_HAS_ENDED.store(false, Ordering::Relaxed);

@@ -23,6 +23,7 @@ mod planned_peak;
 mod planted;
 mod probe_cost;
 mod python_api;
+mod python_compile;
 mod python_frames;
 mod python_frameworks;
 mod python_imports;

@@ -3,8 +3,6 @@
 //! ```sh
 //! cargo test --release -p tests --test end_to_end -- --ignored --nocapture cpythons_own
 //! ```
-//!
-//! With 3.12 and later `test_threading` ends differently: `os.fork` counts the recorder's threads, and warns.
 use std::path::Path;
 use std::process::Command;
 
@@ -54,6 +52,47 @@ fn check(python: &str, name: &str) {
         differ = format!("{}\n{}", recorded.stdout, recorded.stderr);
     }
     panic!("{name} ends differently each time; recorded:\n{differ}");
+}
+
+/// Forks with one thread, then with two.
+const FORKS: &str = r#"
+import os, sys, threading, warnings
+def fork():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+    return [one.category.__name__ for one in caught]
+print(fork(), flush=True)
+stop = threading.Event()
+thread = threading.Thread(target=stop.wait)
+thread.start()
+print(fork() == (["DeprecationWarning"] if sys.version_info >= (3, 12) else []))
+stop.set()
+thread.join()
+"#;
+
+/// By python3, and by each Python that ALLOC_TRACKER_TEST_PYTHONS names: from 3.12 on it counts the threads of the process when it forks.
+#[test]
+fn a_fork_warns_of_the_programs_threads_and_not_of_the_recorders() {
+    let named = std::env::var("ALLOC_TRACKER_TEST_PYTHONS").unwrap_or_default();
+    for python in named.split(':').filter(|python| !python.is_empty()).map(str::to_owned).chain(own_python()) {
+        let folder = folder();
+        let mut command = Command::new(binary("alloc-tracker"));
+        command.args([
+            "record",
+            "-q",
+            "-o",
+            text(&folder.path().join("run-%p.timeline.json")),
+            "--",
+            &python,
+            "-c",
+            FORKS,
+        ]);
+        let ran = run(&mut command);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "[]\nTrue\n"), "{python}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -22,8 +22,11 @@ pub fn leave(scope: u64) {
     hooks::leave(Entered::of_numbers([scope, call]));
 }
 
-/// Labels the storage at an address as a gradient, with the number of its layer.
+/// Labels the storage at an address as a gradient, with the number of its parameter's layer. What a compiled region makes in one piece
+/// for many layers becomes that layer's.
 pub fn label_gradient(address: u64, layer: u32) {
+    let block = ptr::with_exposed_provenance_mut(address as usize);
+    let is_regions = |allocated_in| alloc_torch_core::is_compiled_layer(hooks::text(allocated_in));
     // What the tracker does not know, such as memory that another allocator gave, has no label.
-    let _ = hooks::label(ptr::with_exposed_provenance_mut(address as usize), Category::Gradient, Some(Name(layer)));
+    let _ = hooks::label_of_layer(block, Category::Gradient, Name(layer), is_regions);
 }

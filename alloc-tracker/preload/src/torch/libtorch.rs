@@ -36,6 +36,7 @@ type Add = unsafe extern "C" fn(Callback) -> u64;
 type Remove = unsafe extern "C" fn(u64);
 type Name = unsafe extern "C" fn(*const RecordFunction) -> *const c_char;
 type Thread = unsafe extern "C" fn() -> u64;
+type Enabled = unsafe extern "C" fn() -> bool;
 
 /// libtorch's functions. The library that has them is never unloaded: Python unloads none.
 #[derive(Clone, Copy)]
@@ -44,6 +45,8 @@ pub struct Libtorch {
     remove: Remove,
     name: Name,
     thread: Thread,
+    /// `c10::GradMode::is_enabled`, if it is there.
+    gradients: Option<Enabled>,
 }
 
 impl Libtorch {
@@ -81,6 +84,7 @@ impl Libtorch {
                     find(c"_ZN2at14RecordFunction15currentThreadIdEv")
                         .ok_or(c"libtorch has no at::RecordFunction::currentThreadId")?,
                 ),
+                gradients: grad_mode(),
             })
         }
     }
@@ -122,6 +126,29 @@ impl Libtorch {
         // SAFETY: the function takes nothing and may be called at any time.
         unsafe { (self.thread)() }
     }
+
+    /// Whether gradients are on, on the calling thread. No where that cannot be asked.
+    pub fn gradients_are_on(&self) -> bool {
+        // SAFETY: as above.
+        self.gradients.is_some_and(|enabled| unsafe { enabled() })
+    }
+}
+
+/// c10's function that says whether gradients are on.
+fn grad_mode() -> Option<Enabled> {
+    const FILE: &CStr = c"libc10.so";
+    // SAFETY: the names are C strings; with RTLD_NOLOAD nothing is loaded, so nothing of a library runs.
+    let found = unsafe {
+        let library = libc::dlopen(FILE.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+        if library.is_null() {
+            return None;
+        }
+        libc::dlsym(library, c"_ZN3c108GradMode10is_enabledEv".as_ptr())
+    };
+    let is_there = !found.is_null() && is_in(FILE, found);
+    // SAFETY: a function that takes nothing, as the mangled name says, and returns a bool in all versions; a function pointer is as
+    // large as a pointer.
+    is_there.then(|| unsafe { std::mem::transmute::<*mut c_void, Enabled>(found) })
 }
 
 /// Whether an address lies in the library of this file's name.

@@ -4,7 +4,9 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-use alloc_torch_core::{Attribution, Gradient, Operator, OperatorStack, SequenceTable, TrackerHooks};
+use alloc_torch_core::{
+    Attribution, Gradient, Operator, OperatorStack, SequenceTable, TrackerHooks, is_compiled_region,
+};
 use alloc_tracker::unaided::as_tracker;
 
 use super::layout::Layout;
@@ -68,11 +70,12 @@ unsafe fn starts(function: *const RecordFunction, watched: Watched) {
         unsafe { function.cast::<u64>().add(at).read() }
     };
     let is_backward = watched == Watched::Nodes;
+    // SAFETY: as the caller promises.
+    let name = unsafe { torch.name(function) }.to_bytes();
     let operator = Operator {
         is_backward,
         autocasts: false,
-        // SAFETY: as the caller promises.
-        name: unsafe { torch.name(function) }.to_bytes(),
+        name,
         // A node that has no number has the largest one, which is -1.
         sequence: layout.map_or(-1, |layout| word(layout.sequence).cast_signed()),
         thread: match layout {
@@ -80,7 +83,13 @@ unsafe fn starts(function: *const RecordFunction, watched: Watched) {
             _ => torch.thread(),
         },
         variable: None,
-        gradient: Gradient::NotTold,
+        // A compiled region whose module's hooks were traced away is in no phase of the package's. What it trains is a forward pass;
+        // without gradients it may be an optimizer's step.
+        gradient: if !is_backward && is_compiled_region(name) && torch.gradients_are_on() {
+            Gradient::ToCome
+        } else {
+            Gradient::NotTold
+        },
         inputs: &[],
         tensors: &[],
     };

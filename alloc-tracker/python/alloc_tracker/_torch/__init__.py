@@ -13,8 +13,9 @@ nobody how: a trial at the start shows whether it is understood (``operators.py`
 | ``labels.py`` | parameters, buffers, gradients, optimizer state |
 | ``phases.py`` | the phases and steps of a training loop |
 | ``layers.py`` | the layers, by the paths of modules |
+| ``compiling.py`` | the phase in which ``torch.compile`` compiles |
 | ``watch.py`` | all of it installed, as soon as torch is imported |
 
-Not told: what a compiled graph does inside (``torch.compile``: one operator), and the operators within a function of
+Not told: which module within a region that ``torch.compile`` made, and the operators within a function of
 ``torch.utils.checkpoint`` with ``use_reentrant=True``, which belong to ``CheckpointFunction``.
 """

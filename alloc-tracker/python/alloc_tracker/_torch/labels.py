@@ -45,10 +45,10 @@ class Labels:
 
     def _hook(self, watch: Watch) -> Callable:
         """What is called when a parameter has a gradient. One function, as for `Layers.hooks`. It never raises."""
-        layers, label_gradient = self._layers, self._library.label_gradient
+        layers, label_gradient, is_compiling = self._layers, self._library.label_gradient, watch.is_compiling
 
         def gradient(parameter: Any) -> None:
-            if not watch.is_on:
+            if is_compiling() or not watch.is_on:
                 return
             try:
                 own = parameter.grad

@@ -16,6 +16,11 @@ _DEEP = 100
 """How many modules within each other are looked at, so that a circle of them has an end."""
 
 
+def _is_graph(module: Any) -> bool:
+    """Whether it is a graph as `torch.compile` makes it, without a module in it. That is no layer: what runs it is one."""
+    return not module._modules and any(kind.__name__ == "GraphModule" for kind in type(module).__mro__)
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.running: List[Tuple[Any, Any]] = []
@@ -40,7 +45,6 @@ class Layers:
         """By identity: the module of which each is a part, weakly."""
         self._named: Any = weakref.WeakSet()
         self._networks = 0
-        self._is_compiling = getattr(torch.compiler, "is_compiling", lambda: False)
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
         """A module becomes a part of another."""
@@ -66,28 +70,32 @@ class Layers:
 
         A small module takes few microseconds, so each has one Python function, in which what all calls need is a local variable.
         """
-        paths, thread, enter, leave, is_compiling = self._paths, self._thread, self._enter, self._leave, self._is_compiling
-        outputs = None if self._storages_are_told else self._outputs
+        paths, thread, enter, leave, is_compiling = self._paths, self._thread, self._enter, self._leave, watch.is_compiling
+        begin_network, end_network, call = map(watch.apart, (self._begin_network, self._end_network, self._call))
+        outputs = None if self._storages_are_told else watch.apart(self._outputs)
 
         def before(module: Any, args: Any) -> None:
-            if not watch.is_on or is_compiling():
+            if is_compiling() or not watch.is_on:
                 return
             try:
                 running = thread.running
-                if not running:
-                    self._begin_network(module, args)
                 path = paths.get(id(module))
+                if path is None and _is_graph(module):
+                    return
+                if not running:
+                    begin_network(module, args)
+                    path = paths[id(module)]
                 if path is None:
                     # A module that was made after the first pass, or that is no attribute of another.
                     outer, _ = paths[id(running[-1][0])]
-                    path = self._call(module, f"{outer}.{type(module).__name__}")
+                    path = call(module, f"{outer}.{type(module).__name__}")
                 running.append((module, enter(path[1])))
             except Exception as error:
                 watch.end(error)
 
         def after(module: Any, args: Any, result: Any) -> None:
             # It may have ended by an exception: then `result` is None.
-            if not watch.is_on or is_compiling():
+            if is_compiling() or not watch.is_on:
                 return
             try:
                 running = thread.running
@@ -102,7 +110,7 @@ class Layers:
                     if inner is module:
                         break
                 if not running:
-                    self._end_network()
+                    end_network()
             except Exception as error:
                 watch.end(error)
 
@@ -150,7 +158,7 @@ class Layers:
         prefix = f"{kind}." if has_parameters and self._networks else ""
         owned: Dict[int, str] = {}
         for path, module in network.named_modules():
-            layer = prefix + path if path else kind
+            layer = self._layer_at(prefix, path, module)
             if id(module) not in self._paths:
                 self._call(module, layer)
             for parameter in module.parameters(recurse=False):
@@ -163,6 +171,11 @@ class Layers:
         if is_whole:
             self._named.add(network)
             self._networks += has_parameters
+
+    def _layer_at(self, prefix: str, path: str, module: Any) -> str:
+        """The layer of a module at this path. `torch.compile` puts a module around the one that it compiles, which keeps its name."""
+        own = ".".join(part for part in path.split(".") if part != "_orig_mod")
+        return prefix + own if own else type(module).__name__
 
     def _call(self, module: Any, path: str) -> Tuple[str, int]:
         named = self._paths[id(module)] = path, self._layer(text(path))

@@ -56,9 +56,12 @@ class Phases:
 
     def in_backward(self, run: Callable) -> Callable:
         """``torch.autograd.backward`` or ``grad``, as the phase ``backward``."""
+        is_compiling = self._watch.is_compiling
 
         @functools.wraps(run)
         def wrapped(*args: Any, **named: Any) -> Any:
+            if is_compiling():
+                return run(*args, **named)
             scope = self.enter(b"backward")
             self.thread.backward += 1
             try:

@@ -8,20 +8,39 @@ from typing import Any, Callable
 class Watch:
     """Whether torch is watched; no longer after the first error."""
 
-    def __init__(self) -> None:
+    def __init__(self, torch: Any) -> None:
         self.is_on = True
+        # Dynamo knows this function, and takes what stands behind it out of the graph that it traces.
+        self.is_compiling = getattr(torch.compiler, "is_compiling", lambda: False)
+        self._set_compiler = torch._C._dynamo.eval_frame.set_eval_frame
 
     def safely(self, hook: Callable) -> Callable:
-        """The hook, which never raises. After an error none of them does anything."""
+        """The hook, which never raises. After an error none of them does anything, nor within what is traced."""
+        is_compiling, apart = self.is_compiling, self.apart(hook)
 
         @functools.wraps(hook)
         def wrapped(*arguments: Any) -> None:
-            if not self.is_on:
+            if is_compiling() or not self.is_on:
                 return
             try:
-                hook(*arguments)
+                apart(*arguments)
             except Exception as error:
                 self.end(error)
+
+        return wrapped
+
+    def apart(self, run: Callable) -> Callable:
+        """The function, which Dynamo does not see, nor what that calls: where the program runs between two compiled graphs, Dynamo would
+        compile each function that is called."""
+        set_compiler = self._set_compiler
+
+        @functools.wraps(run)
+        def wrapped(*arguments: Any) -> Any:
+            compiler = set_compiler(None)
+            try:
+                return run(*arguments)
+            finally:
+                set_compiler(compiler)
 
         return wrapped
 

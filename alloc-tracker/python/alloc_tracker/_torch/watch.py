@@ -14,8 +14,8 @@ def install(torch: Any) -> None:
     import torch.optim.optimizer as optimizers
     import torch.utils.data.dataloader as loading
 
+    from . import compiling, library
     from .labels import Labels, label
-    from . import library
     from .layers import Layers
     from .operators import STORAGES, tell
     from .phases import Phases
@@ -24,7 +24,7 @@ def install(torch: Any) -> None:
 
     torch_functions = library.find()
     told = tell(torch, torch_functions)
-    watch = Watch()
+    watch = Watch(torch)
     labels, phases = Labels(watch, torch_functions), Phases(watch)
     layers = Layers(torch, torch_functions, labels, phases, bool(told & STORAGES))
     scopes = []
@@ -62,6 +62,7 @@ def install(torch: Any) -> None:
     watch_shared(torch, watch)
     # torch.compile warns of any hook of all modules. These let it alone.
     warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
+    compiling.tell(torch, watch)
     functions.fact(b"torch", torch.__version__.encode())
 
 

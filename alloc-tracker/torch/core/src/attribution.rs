@@ -20,6 +20,8 @@
 //! In the phase `optimizer`, an operator outside of any layer is of the layer that allocated what it reads: the parameter,
 //! its gradient, or state that was made of them (`aten::zeros_like`, `aten::clone`).
 //!
+//! A region that `torch.compile` made is an operator and a layer of its own (`compiled.rs`), also within another.
+//!
 //! An operator that runs in no phase of the program's is in a derived one, if its nature tells which (`derive.rs`).
 use std::fmt;
 use std::sync::OnceLock;
@@ -29,6 +31,7 @@ use alloc_tracker::hooks::{LabelError, Name};
 use alloc_tracker::{Category, DerivedPhase};
 
 use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
+use crate::compiled;
 use crate::derive::{self, Trained};
 use crate::event::{Operator, Storage};
 use crate::hooks::Hooks;
@@ -100,7 +103,7 @@ impl<H: Hooks> Attribution<H> {
         if is_engine {
             stack.set_node_layer(Name(0));
             stack.set(place, Frame::Engine);
-        } else if operator.is_backward || !stack.is_in_operator() {
+        } else if operator.is_backward || !stack.is_in_operator() || compiled::is_region(operator.name) {
             let phase = self.phase(stack, operator);
             let layer = self.layer(stack, operator, phase);
             if operator.is_backward {
@@ -198,6 +201,9 @@ impl<H: Hooks> Attribution<H> {
             return Some(stack.node_layer());
         }
         let current = self.hooks.current();
+        if compiled::is_region(operator.name) {
+            return Some(compiled::layer(&self.hooks, operator.name, current.layer));
+        }
         if current.layer != Name(0) {
             return None;
         }

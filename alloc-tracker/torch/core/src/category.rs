@@ -9,6 +9,9 @@ pub(crate) const OPTIMIZER: &str = "optimizer";
 /// The work of the phases in which the autograd engine runs.
 pub(crate) const BACKWARD: &str = "backward";
 
+/// The work of the phases in which a program is compiled while it runs.
+const COMPILE: &str = "compile";
+
 /// The numbers of the names that mean something to the attribution wherever they occur.
 #[derive(Clone, Copy)]
 pub(crate) struct KnownNames {
@@ -51,7 +54,7 @@ impl KnownNames {
         match work(hooks, current.phase) {
             "data" => Category::Input,
             OPTIMIZER => Category::OptimizerState,
-            "init" | "runtime" => Category::Other,
+            "init" | "runtime" | COMPILE => Category::Other,
             _ => Category::Activation,
         }
     }

@@ -9,6 +9,7 @@
 //! face: operator starts, ends ----> event ----> stack       the operators that run on this thread
 //!                                     |         sequence    layer by number of the autograd node
 //!                                     |         derive      the phase of an operator that the program gave none
+//!                                     |         compiled    regions that torch.compile made
 //!                                     |         kind        what a layer is, in words
 //!                                     |         reads       which storages it reads, told when it ends
 //! face: parameters by path -----------+-------> parameters  layer by parameter and by input
@@ -56,6 +57,7 @@ mod sequence;
 mod hooks;
 
 mod category;
+mod compiled;
 mod kind;
 mod parameters;
 mod pending;
@@ -67,6 +69,7 @@ mod stack;
 mod attribution;
 
 pub use attribution::Attribution;
+pub use compiled::{is_compiled_layer, is_region as is_compiled_region};
 pub use event::{Gradient, Operator, Storage};
 pub use hooks::{Hooks, TrackerHooks};
 pub use kind::{Answer, Question};

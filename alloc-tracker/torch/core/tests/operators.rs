@@ -256,3 +256,38 @@ fn an_end_without_a_start_is_passed_over() {
     assert_eq!(TRACKER.state().labels, []);
     thread.forward("aten::relu", 0, ["forward", "conv1", "aten::relu"]);
 }
+
+/// What `torch.compile` made is told as an operator with the numbers of the frame: it is a layer as well, in the module that runs it, and
+/// beside a region that it runs in. Its backward pass, one node, belongs to it.
+#[test]
+fn a_compiled_region_is_a_layer() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    let region = "Torch-Compiled Region: 0/1";
+    TRACKER.enters("forward", "encoder");
+    thread.forward(region, -1, ["forward", "encoder.compiled 0/1", region]);
+    thread.forward("CompiledFunction", 5, ["forward", "encoder.compiled 0/1", region]);
+    thread.ends();
+    let inner = "Torch-Compiled Region: 2/0";
+    thread.forward(inner, -1, ["forward", "encoder.compiled 2/0", inner]);
+    thread.ends();
+    assert_eq!(TRACKER.scope(), ["forward", "encoder.compiled 0/1", region]);
+    thread.ends();
+    assert_eq!(TRACKER.scope(), ["forward", "encoder", ""]);
+    TRACKER.enters("backward", "");
+    thread.node("CompiledFunctionBackward", (1, 5), ["backward", "encoder.compiled 0/1", "CompiledFunctionBackward"]);
+    thread.ends();
+    // In no module; and as versions before 2.5 name it.
+    TRACKER.enters("", "");
+    thread.forward(region, -1, ["", "compiled 0/1", region]);
+    thread.ends();
+    thread.forward("Torch-Compiled Region", -1, ["", "compiled", "Torch-Compiled Region"]);
+    thread.ends();
+    assert_eq!(TRACKER.state().calls, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_path_that_is_too_long_leaves_the_regions_word() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    TRACKER.enters("forward", &"a".repeat(512));
+    thread.forward("Torch-Compiled Region: 0/0", -1, ["forward", "compiled", "Torch-Compiled Region: 0/0"]);
+}
