@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use super::{cold, hot, resize, tagged};
+use super::{cold, hot, hot_free, resize, tagged};
 use crate::backend;
 use crate::settings::{Mode, mode};
 use crate::sys::{page_bytes, preserving_errno, set_errno};
@@ -12,7 +12,7 @@ use crate::tag::block;
 /// `malloc(3)`.
 #[inline]
 pub fn malloc(size: usize) -> *mut u8 {
-    hot::allocate::<false>(size)
+    hot::allocate(size)
 }
 
 /// `calloc(3)`: null and ENOMEM when the product overflows.
@@ -33,7 +33,7 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the caller may free the block; the size is not 0 where the two functions of `resize` are called.
     unsafe {
         if size == 0 {
-            hot::release(block);
+            hot_free::release(block);
             return ptr::null_mut();
         }
         match resize::resize_small::<false>(block, size) {
@@ -65,7 +65,7 @@ pub unsafe fn reallocarray(block: *mut u8, count: usize, size: usize) -> *mut u8
 #[inline]
 pub unsafe fn free(block: *mut u8) {
     // SAFETY: as the caller promises.
-    unsafe { hot::release(block) }
+    unsafe { hot_free::release(block) }
 }
 
 /// Allocates an aligned block. `None` when the alignment is not a power of two. Null when there is no memory; errno is

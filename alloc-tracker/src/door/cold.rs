@@ -12,7 +12,7 @@ use crate::sys::next_free;
 /// Allocates `size` bytes at natural alignment, as [`super::hot::allocate`].
 #[cold]
 #[inline(never)]
-pub fn allocate(size: usize) -> *mut u8 {
+pub extern "C" fn allocate(size: usize) -> *mut u8 {
     count::allocated(backend::malloc(size), size)
 }
 
@@ -37,13 +37,13 @@ pub unsafe fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *
     count::allocated(block, size)
 }
 
-/// Frees a block of any origin, as [`super::hot::release`].
+/// Frees a block of any origin, as [`super::hot_free::release`].
 ///
 /// # Safety
-/// As for [`super::hot::release`].
+/// As for [`super::hot_free::release`].
 #[cold]
 #[inline(never)]
-pub unsafe fn release(block: *mut u8) {
+pub unsafe extern "C" fn release(block: *mut u8) {
     if block.is_null() {
         return;
     }

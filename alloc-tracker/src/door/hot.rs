@@ -5,11 +5,10 @@ use super::{cold, count, sampled};
 use crate::backend::jemalloc;
 use crate::ledger::{self, Lane};
 use crate::settings::sampling;
-use crate::tag::block::{self, Tag};
 use crate::tag::class;
 use crate::tag::shadow::{self, TINY};
-use crate::tag::tiny;
-use crate::tag::word::{self, FINE, SMALL_MAX};
+use crate::tag::tiny::TINY_MAX;
+use crate::tag::word::FINE;
 
 /// The layer in which the tag of a plain block stands, from the block's [`class::amount_of_class`]. (Only the lowest
 /// six bits of a layer are read.) `SIZED`: whether the block's free will tell its size, as a free through Rust's door
@@ -19,13 +18,27 @@ fn layer<const SIZED: bool>(amount: u64) -> u32 {
     if SIZED { amount as u32 } else { FINE }
 }
 
-/// Allocates `size` bytes at the backend's natural alignment. Null and ENOMEM when there is no memory.
+/// Allocates `size` bytes at the backend's natural alignment, through C's door. Null and ENOMEM when there is no memory.
 #[inline(always)]
-pub fn allocate<const SIZED: bool>(size: usize) -> *mut u8 {
+pub fn allocate(size: usize) -> *mut u8 {
     let lane = ledger::lane();
-    if !lane.takes(size) {
-        return allocate_other(size);
+    if lane.takes(size) { allocate_plain::<false>(lane, size) } else { allocate_sized(size) }
+}
+
+/// [`allocate`] through Rust's door, and through C's for what the lane does not take. This is not inlined, so that a program's
+/// functions, and the loops in which they allocate, are compiled nearly as they are over another allocator.
+#[inline(never)]
+pub extern "C" fn allocate_sized(size: usize) -> *mut u8 {
+    let lane = ledger::lane();
+    if size <= TINY_MAX {
+        return allocate_tiny(lane, size);
     }
+    if lane.takes(size) { allocate_plain::<true>(lane, size) } else { cold::allocate(size) }
+}
+
+/// Allocates a size that `lane` takes.
+#[inline(always)]
+fn allocate_plain<const SIZED: bool>(lane: &Lane, size: usize) -> *mut u8 {
     // SAFETY: the lane takes no size above SMALL_MAX, and its cache is the calling thread's.
     match unsafe { lane.cache().take(class::place_of_class(size)) } {
         Some(block) => count_plain::<SIZED>(lane, block, size),
@@ -33,7 +46,7 @@ pub fn allocate<const SIZED: bool>(size: usize) -> *mut u8 {
     }
 }
 
-/// [`allocate`] for a size that the lane takes, when the thread's cache has no block of it at hand.
+/// [`allocate_plain`] when the thread's cache has no block of it at hand.
 #[inline(never)]
 extern "C" fn allocate_by_call<const SIZED: bool>(size: usize) -> *mut u8 {
     let block = call_for_block(size);
@@ -94,24 +107,43 @@ extern "C" fn empty_lane_and_return(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// [`allocate`] for tiny blocks, large ones, and threads whose lane is closed.
-#[inline(never)]
-extern "C" fn allocate_other(size: usize) -> *mut u8 {
-    if size > 16 || !ledger::lane().is_open() {
+/// Allocates at most [`TINY_MAX`] bytes on the thread whose lane this is.
+#[inline(always)]
+fn allocate_tiny(lane: &Lane, size: usize) -> *mut u8 {
+    if !lane.is_open() {
         return cold::allocate(size);
     }
-    // SAFETY: the size was compared above, and the cache is the calling thread's.
-    let cached = unsafe { ledger::lane().cache().take(class::place_of_class(size)) };
-    let block = cached.unwrap_or_else(|| call_for_block(size));
-    let lane = ledger::lane();
-    // SAFETY: the size was compared above. This thread's lane was open then; whoever closed it meanwhile, it was opened.
+    // SAFETY: the size is at most TINY_MAX, and the cache is the calling thread's.
+    match unsafe { lane.cache().take(class::place_of_class(size)) } {
+        // SAFETY: the size is at most TINY_MAX, and the lane is open.
+        Some(block) => unsafe { count_tiny(lane, block, size) },
+        None => allocate_tiny_by_call(size),
+    }
+}
+
+/// [`allocate_tiny`] when the thread's cache has no block at hand. The lane must be open.
+#[inline(never)]
+extern "C" fn allocate_tiny_by_call(size: usize) -> *mut u8 {
+    let block = call_for_block(size);
+    // SAFETY: the callers have a size of at most TINY_MAX. This thread's lane was open; whoever closed it meanwhile, it
+    // was opened.
+    unsafe { count_tiny(ledger::lane(), block, size) }
+}
+
+/// Tags and counts a new block of at most [`TINY_MAX`] requested bytes, and returns it.
+///
+/// # Safety
+/// As for [`Lane::tiny_tag`].
+#[inline(always)]
+unsafe fn count_tiny(lane: &Lane, block: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: as the caller promises.
     let Some(tag) = (unsafe { lane.tiny_tag(size) }) else { return count_first_of_lane(block, size) };
     // SAFETY: as in `count_plain`.
     let Some(entries) = (unsafe { shadow::find_fine(block.addr()) }) else {
         return count_first_of_lane(block, size);
     };
     entries.store(0, TINY | tag);
-    // SAFETY: the size is at most 16, and so at most SMALL_MAX.
+    // SAFETY: the size is at most TINY_MAX, and so at most SMALL_MAX.
     if lane.add_allocated(unsafe { class::amount_of_class(size) } + size as u64) {
         return empty_lane_and_return(block);
     }
@@ -134,171 +166,4 @@ pub fn allocate_zeroed<const SIZED: bool>(count: usize, size: usize) -> *mut u8 
     }
     lane.called_for_block(class::usable(bytes));
     count_plain::<SIZED>(lane, block, bytes)
-}
-
-/// Frees a block of any origin, or does nothing for null.
-///
-/// # Safety
-/// `block` is null or a live block that the caller may free.
-#[inline(always)]
-pub unsafe fn release(block: *mut u8) {
-    let lane = ledger::lane();
-    // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48; so does null.
-    if let Some(entries) = unsafe { shadow::find_plain(block.addr(), FINE) }
-        && lane.frees(entries.load(0))
-    {
-        let size = usize::from(entries.load(1));
-        entries.clear_plain();
-        // SAFETY: the request of a plain block is at most SMALL_MAX.
-        let amount = unsafe { class::amount_of_class(size) } + size as u64;
-        // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-        return unsafe { count_and_free(lane, block, amount, size) };
-    }
-    // SAFETY: as the caller promises.
-    unsafe { release_other(block) }
-}
-
-/// [`release`] for a block whose requested size is known.
-///
-/// # Safety
-/// As for [`release`]; `size` must be the requested bytes of the block.
-#[inline(always)]
-pub unsafe fn release_sized(block: *mut u8, size: usize) {
-    // Tiny blocks leave the path here because of their size, which is known at once. Their tag would tell as well, but
-    // it has to be loaded first, and a branch on it that is mispredicted costs much.
-    // SAFETY: as the caller promises.
-    unsafe { if (17..=SMALL_MAX).contains(&size) { release_plain(block, size) } else { release_other(block) } }
-}
-
-/// [`release_sized`] for sizes of 17 to [`SMALL_MAX`] bytes.
-///
-/// # Safety
-/// As for [`release_sized`].
-// This is not inlined: inlined into a program's loop over its data, it keeps the processor from reading ahead in that
-// loop. (Dropping a tree of 160,000 JSON records took 20 % longer.)
-#[inline(never)]
-unsafe extern "C" fn release_plain(block: *mut u8, size: usize) {
-    let lane = ledger::lane();
-    // SAFETY: the caller promises a size of at most SMALL_MAX.
-    let amount = unsafe { class::amount_of_class(size) };
-    // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48.
-    if let Some(entries) = unsafe { shadow::find_plain(block.addr(), layer::<true>(amount)) }
-        && lane.frees(entries.load(0))
-    {
-        debug_assert_eq!(usize::from(entries.load(1)), size, "a free with a size that was not requested");
-        entries.clear_plain();
-        // The backend gets the size from the caller and not from the tag, so that it need not wait for the tag to be
-        // loaded.
-        // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-        return unsafe { count_and_free(lane, block, amount + size as u64, size) };
-    }
-    // SAFETY: as the caller promises.
-    unsafe { release_other(block) }
-}
-
-/// Counts a free and frees the block. `amount` is what the block added to a count word when it was allocated.
-///
-/// # Safety
-/// The caller may free `block`, which came from `malloc` with a size of the class of `size`. Its tag is cleared, and
-/// `lane` counts the frees of its scope.
-#[inline(always)]
-unsafe fn count_and_free(lane: &Lane, block: *mut u8, amount: u64, size: usize) {
-    if lane.add_freed(amount) {
-        // SAFETY: as the caller promises.
-        return unsafe { empty_lane_and_free(block, size) };
-    }
-    // SAFETY: as the caller promises.
-    unsafe { free_counted(lane, block, size) }
-}
-
-/// Frees a block that is counted.
-///
-/// # Safety
-/// As for [`jemalloc::free_sized`]; `lane` must be the calling thread's, and `size` at most [`SMALL_MAX`].
-#[inline(always)]
-unsafe fn free_counted(lane: &Lane, block: *mut u8, size: usize) {
-    // SAFETY: the caller promises the size and the lane, and a block of its class.
-    unsafe {
-        if !lane.cache().give(class::place_of_class(size), block) {
-            free_by_call(block, size);
-        }
-    }
-}
-
-/// [`free_counted`] when the thread's cache has no room for the block.
-///
-/// # Safety
-/// As for [`free_counted`].
-#[inline(never)]
-unsafe extern "C" fn free_by_call(block: *mut u8, size: usize) {
-    ledger::lane().called_for_free(class::usable(size));
-    // SAFETY: as the caller promises.
-    unsafe { jemalloc::free_sized(block, size) }
-}
-
-/// Empties the calling thread's lane, and frees the block.
-///
-/// # Safety
-/// As for [`free_counted`].
-#[cold]
-#[inline(never)]
-unsafe extern "C" fn empty_lane_and_free(block: *mut u8, size: usize) {
-    ledger::empty_lane();
-    // SAFETY: as the caller promises.
-    unsafe { free_counted(ledger::lane(), block, size) }
-}
-
-/// [`release`] for tiny blocks, and for all blocks but plain ones of the scope whose frees the lane counts.
-///
-/// # Safety
-/// As for [`release`].
-#[inline(never)]
-unsafe extern "C" fn release_other(block: *mut u8) {
-    let lane = ledger::lane();
-    // Tiny blocks are by far the most frequent ones that come here.
-    // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48; so does null.
-    if let Some(entries) = unsafe { shadow::find_fine(block.addr()) }
-        && entries.load(0) & TINY != 0
-    {
-        let tiny = tiny::pair(entries.load(0));
-        if lane.frees(tiny.scope + 1) {
-            entries.store(0, 0);
-            // The block's usable size serves as a requested size of its class.
-            // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-            return unsafe { count_and_free(lane, block, word::amount(tiny.usable, tiny.requested), tiny.usable) };
-        }
-    }
-    // SAFETY: as the caller promises.
-    unsafe { if lane.is_open() { release_of_another(block) } else { cold::release(block) } }
-}
-
-/// [`release`] for blocks of another scope than the one whose frees the lane counts, for blocks whose tag is in another
-/// layer than the hot path looked at, and for all blocks that take the cold path. The lane now counts the frees of the
-/// block's scope, because further blocks of that scope are likely to be freed next.
-///
-/// # Safety
-/// As for [`release`].
-#[inline(never)]
-unsafe extern "C" fn release_of_another(block: *mut u8) {
-    let found = block::find(block.addr());
-    if let Some((_, tag @ (Tag::Tiny(_) | Tag::Plain(..)))) = found
-        && !ledger::lane().frees(tag.scope() + 1)
-    {
-        ledger::gather_frees_of(tag.scope());
-    }
-    let lane = ledger::lane();
-    match found {
-        Some((entries, Tag::Plain(scope, size))) if lane.frees(scope + 1) => {
-            entries.clear();
-            // SAFETY: the request of a plain block is at most SMALL_MAX.
-            let amount = unsafe { class::amount_of_class(size) } + size as u64;
-            // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-            unsafe { count_and_free(lane, block, amount, size) }
-        }
-        // The call finds the tag once more, and now the lane counts the frees of its scope.
-        // SAFETY: as the caller promises.
-        Some((_, Tag::Tiny(tiny))) if lane.frees(tiny.scope + 1) => unsafe { release_other(block) },
-        // SAFETY: as the caller promises.
-        _ => unsafe { cold::release(block) },
-    }
 }

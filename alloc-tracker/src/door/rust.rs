@@ -1,7 +1,7 @@
 //! The Rust door: the tracker as a program's `#[global_allocator]`.
 use std::alloc::{GlobalAlloc, Layout};
 
-use super::{cold, hot, resize};
+use super::{cold, hot, hot_free, resize};
 
 /// The tracking allocator, over jemalloc or the C library's allocator (`ALLOC_TRACKER_BACKEND`). Declare one as the
 /// program's global allocator; then every allocation of Rust code is tracked:
@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Tracker {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if natural(&layout) {
-            return hot::allocate::<true>(layout.size());
+            return hot::allocate_sized(layout.size());
         }
         // SAFETY: a layout's alignment is a power of two.
         unsafe { cold::allocate_aligned(layout.align(), layout.size(), false) }
@@ -63,7 +63,7 @@ unsafe impl GlobalAlloc for Tracker {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the caller gives back a live block of this allocator, with the layout that it was allocated with.
-        unsafe { hot::release_sized(block, layout.size()) }
+        unsafe { hot_free::release_sized(block, layout.size()) }
     }
 
     #[inline]

@@ -15,13 +15,14 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering, compiler_fence};
 use alloc_replay::{Counts, ScopeId};
 
 use crate::backend::thread_cache::{self, NONE, ThreadCache};
+use crate::tag::shadow::TINY;
 use crate::tag::tiny;
 use crate::tag::word::{self, SMALL_MAX};
 
 /// The smallest request that [`Lane::takes`], in bytes; smaller ones have tiny tags, see [`Lane::tiny_tag`].
 const SMALLEST: usize = 17;
-/// A first entry that no block has: it is neither 1 + scope, nor a tiny tag, whose numbers end below it.
-const NO_TAG: u16 = u16::MAX;
+/// A first entry that no block has: it is not 1 + scope, and no tiny tag has the number 0.
+const NO_TAG: u16 = TINY;
 
 /// What the hot path of one thread reads and writes.
 #[derive(Debug)]
@@ -125,12 +126,12 @@ impl Lane {
     /// The tiny tag of the active scope for a request of so many bytes, if there is one (see [`tiny::known`]).
     ///
     /// # Safety
-    /// The lane must be [`Lane::closed`] or have been opened before, whether it is open now or not; `requested` must be at
-    /// most 16.
+    /// The lane must be [`Lane::closed`] or have been opened before, whether it is open now or not; `requested` must be at most
+    /// [`TINY_MAX`](tiny::TINY_MAX).
     #[inline(always)]
     pub unsafe fn tiny_tag(&self, requested: usize) -> Option<u16> {
         // SAFETY: `closed` and `open` store pointers to static rows, and nothing takes them away. (In a slot that was never
-        // opened the pointer is null.) The size is at most 16, as the caller promises.
+        // opened the pointer is null.) The size is at most TINY_MAX, as the caller promises.
         unsafe { tiny::known(&*self.tiny.get(), requested) }
     }
 
@@ -138,6 +139,17 @@ impl Lane {
     #[inline(always)]
     pub fn frees(&self, tag: u16) -> bool {
         self.freed_tag.get() == tag
+    }
+
+    /// Whether the lane counts the frees of blocks with this first entry, if it is the tag of a block of natural alignment for
+    /// a request of so many bytes. `false` for such a tag that was not the first for its scope and size.
+    ///
+    /// # Safety
+    /// `requested` must be at most [`TINY_MAX`](tiny::TINY_MAX).
+    #[inline(always)]
+    pub unsafe fn frees_tiny(&self, entry: u16, requested: usize) -> bool {
+        // SAFETY: as the caller promises. The plain tag is 1 + scope, or NO_TAG, or the 0 of a slot's zeroed memory.
+        entry == unsafe { tiny::entry(self.freed_tag.get(), requested) }
     }
 
     /// Counts an allocation in the active scope. True when the word must be emptied.

@@ -36,10 +36,10 @@ impl Tag {
 
 /// The tag of the block that starts at `address`, and its entries; `None` when no tracked block starts there.
 pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
-    if let Some(place) = shadow::find_coarse(address)
-        && let Some((tag, requested)) = place.load_plain()
-    {
-        return Some((place, Tag::Plain(tag - 1, requested)));
+    for place in shadow::find_coarser(address) {
+        if let Some((tag, requested)) = place.load_plain() {
+            return Some((place, Tag::Plain(tag - 1, requested)));
+        }
     }
     if let Some(place) = shadow::find_large(address)
         && let Some((scope, requested, followed)) = place.load_wide()

@@ -105,6 +105,19 @@ mod tests {
         }
     }
 
+    /// A slab of jemalloc's has blocks of one class, side by side from the start of a page: in the layer of the class, each has
+    /// two entries of its own.
+    #[test]
+    fn plain_blocks_share_no_entry() {
+        for size in 113..=SMALL_MAX {
+            let (usable, layer) = (usable(size), word::layer_of(size));
+            for block in 0..512 {
+                let [this, next] = [block, block + 1].map(|number| (number * usable) >> layer);
+                assert!(this + 2 <= next, "size {size}, block {block}");
+            }
+        }
+    }
+
     /// jemalloc numbers its classes from the smallest on.
     #[test]
     fn the_places_are_in_the_order_of_the_classes() {

@@ -5,13 +5,14 @@
 //! | layer | one entry for | tags of |
 //! |---|---|---|
 //! | fine | 16 bytes | all blocks whose tag is in no other layer |
-//! | coarse | 64 bytes | plain blocks of at least 128 bytes that came through Rust's door |
+//! | coarse | 64 bytes | plain blocks of 128 to 448 bytes that came through Rust's door |
+//! | coarsest | 256 bytes | plain blocks of at least 512 bytes that came through Rust's door |
 //! | page | 4 KiB | large blocks, of 16 KiB and more, over jemalloc |
 //!
-//! Most of the cost of tagging is cache misses, and fewer entries fill fewer cache lines. The coarse layer is for
+//! Most of the cost of tagging is cache misses, and fewer entries fill fewer cache lines. The two coarser layers are for
 //! Rust's blocks alone, because a free through Rust's door tells the size, and thereby the layer. (jemalloc keeps
-//! blocks of one size together, so that two blocks with tags in the coarse layer never share a granule.) A plain block
-//! has its tag in the fine or in the coarse layer, never in both.
+//! blocks of one size together in pages of their own, and each of these blocks is at least two granules long: so two of them
+//! never share an entry.) A plain block has its tag in one of the layers, never in two.
 //!
 //! ```text
 //! entries of a block, from that of its first granule:
@@ -29,12 +30,13 @@
 //! only the thread that has the block in hand writes its entries, and there is never a tag where no live block starts.
 //! All accesses are relaxed atomics. When the program hands a block from one thread to another, it must synchronise the
 //! two threads anyway, which orders the accesses to the tag as well.
+use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use alloc_replay::ScopeId;
 
 use super::chunks::{Chunks, table};
-use super::word::{COARSE, FINE};
+use super::word::{COARSE, COARSEST, FINE};
 use crate::scope::MAX_SCOPES;
 
 /// Flag in the first entry of a tiny tag.
@@ -47,7 +49,7 @@ const BEYOND: u16 = 0x7ffe;
 const FOLLOWED: u16 = 0x8000;
 const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks are 1 + scope");
 
-/// The fine and the coarse layer, for blocks whose address is a multiple of 16.
+/// The fine layer and the two coarser ones, for blocks whose address is a multiple of 16.
 static EVEN: Chunks<{ table(FINE, EVEN_BITS) }, EVEN_BITS> = Chunks::new();
 /// The fine layer for 8-byte blocks in the upper half of a granule.
 static ODD: Chunks<{ table(FINE, EVEN_BITS) }, EVEN_BITS> = Chunks::new();
@@ -157,9 +159,9 @@ pub fn find(address: usize) -> Option<ShadowRef> {
 /// `address` must be one that the kernel gives to programs: below 2^48.
 #[inline(always)]
 pub unsafe fn find_fine(address: usize) -> Option<ShadowRef> {
+    // Of blocks of 8 bytes, which halves of granules are freed and taken again is chance.
     // SAFETY: as the caller promises.
-    unsafe { if address & 8 == 0 { EVEN.find_block(address, FINE) } else { ODD.find_block(address, FINE) } }
-        .map(ShadowRef)
+    unsafe { select_unpredictable(address & 8 == 0, &EVEN, &ODD).find_block(address, FINE) }.map(ShadowRef)
 }
 
 /// The entries of a plain block at `address` in this layer, of whose number only the lowest six bits count. The granule
@@ -167,17 +169,18 @@ pub unsafe fn find_fine(address: usize) -> Option<ShadowRef> {
 /// entry is not a plain tag either.
 ///
 /// # Safety
-/// As for [`find_fine`]; `layer` must be [`FINE`] or [`COARSE`].
+/// As for [`find_fine`]; `layer` must be [`FINE`], [`COARSE`] or [`COARSEST`].
 #[inline(always)]
 pub unsafe fn find_plain(address: usize, layer: u32) -> Option<ShadowRef> {
     // SAFETY: as the caller promises.
     unsafe { EVEN.find_block(address, layer) }.map(ShadowRef)
 }
 
-/// The entries in the coarse layer of the block at `address`; `None` when their chunk is not mapped.
+/// The entries of the block at `address` in the coarse layer and in the coarsest one, where their chunks are mapped.
 #[inline(always)]
-pub fn find_coarse(address: usize) -> Option<ShadowRef> {
-    if address & 8 == 0 { EVEN.find(address, COARSE) } else { None }.map(ShadowRef)
+pub fn find_coarser(address: usize) -> impl Iterator<Item = ShadowRef> {
+    let layers = if address & 8 == 0 { &[COARSE, COARSEST][..] } else { &[] };
+    layers.iter().filter_map(move |&layer| EVEN.find(address, layer)).map(ShadowRef)
 }
 
 /// The entries in the page layer of the block at `address`; `None` when their chunk is not mapped.
@@ -200,8 +203,8 @@ pub fn find_or_map(address: usize) -> Option<ShadowRef> {
 /// memory.
 #[must_use]
 pub fn store_plain(address: usize, scope: ScopeId, requested: usize, layer: u32) -> bool {
-    // The chunks of both layers are mapped, so that from now on the hot path of either door finds its entries.
-    let places = [FINE, COARSE].map(|layer| EVEN.find_or_map(address, layer));
+    // The chunks of all these layers are mapped, so that from now on the hot path of either door finds its entries.
+    let places = [FINE, COARSE, COARSEST].map(|layer| EVEN.find_or_map(address, layer));
     match EVEN.find(address, layer) {
         Some(place) if places.iter().all(Option::is_some) => {
             ShadowRef(place).store_plain(scope + 1, requested);

@@ -8,13 +8,16 @@ use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use alloc_replay::{OTHER_SCOPES, ScopeId, TRACKER};
 
+use super::shadow::TINY;
 use crate::scope::MAX_SCOPES;
 
+/// The largest request that gets a tiny tag, in bytes.
+pub const TINY_MAX: usize = 16;
 /// The sizes of tiny blocks have codes below this. Codes 0 to 16: so many requested bytes, in a block of natural
 /// alignment. [`IN_16`] + 0 to 8: so many requested bytes, in a block of 16 bytes because of its alignment. [`IN_32`] +
 /// 0 to 16: so many requested bytes, in a block of 32 bytes because of its alignment.
 const CODES: usize = 64;
-const IN_16: usize = 17;
+const IN_16: usize = TINY_MAX + 1;
 const IN_32: usize = IN_16 + 9;
 const MAX_TAGS: usize = 1 << 15;
 /// From here on, the last numbers: one for each code of a block that is counted under `other scopes`.
@@ -23,8 +26,11 @@ const OTHERS: usize = MAX_TAGS - CODES;
 /// are used up. The tracker's blocks must never be counted as the program's.
 const TRACKERS: usize = OTHERS - CODES;
 
-/// The tag of each pair of scope and code; 0 while it has none.
-static TAG_OF: [AtomicU16; MAX_SCOPES * CODES] = [const { AtomicU16::new(0) }; MAX_SCOPES * CODES];
+/// The tag of each pair of scope and code, by [`place`]; 0 while it has none. There is a row for each plain tag, which is 1 +
+/// scope, and for the entries from 0 to [`TINY`] that are none: those stay without tags.
+static TAG_OF: [AtomicU16; PLACES] = [const { AtomicU16::new(0) }; PLACES];
+const PLACES: usize = (TINY as usize + 1) * CODES;
+const _: () = assert!(MAX_SCOPES < TINY as usize);
 /// What each tag stands for, as [`pack`] packs it.
 static PAIR_OF: [AtomicU32; MAX_TAGS] = [const { AtomicU32::new(0) }; MAX_TAGS];
 /// The next tag that no pair has.
@@ -59,35 +65,49 @@ pub fn tag(scope: ScopeId, requested: usize, usable: usize) -> u16 {
 
 /// The tags of `scope`'s blocks of natural alignment, by requested bytes, 0 to 16; for [`known`].
 pub fn row(scope: ScopeId) -> &'static Row {
-    let first = usize::from(scope) * CODES;
-    TAG_OF[first..].first_chunk().unwrap_or(&NO_ROW)
+    TAG_OF[place(scope, 0)..].first_chunk().unwrap_or(&NO_ROW)
 }
 
 /// Tags by requested bytes, see [`row`].
-pub type Row = [AtomicU16; 17];
+pub type Row = [AtomicU16; TINY_MAX + 1];
 /// A row without tags.
-pub static NO_ROW: Row = [const { AtomicU16::new(0) }; 17];
+pub static NO_ROW: Row = [const { AtomicU16::new(0) }; TINY_MAX + 1];
 
-/// The tag of a block of at most 16 requested bytes. `None` for the first block of its scope and size, and for one that
+/// Where the tag of a pair stands in [`TAG_OF`].
+fn place(scope: ScopeId, code: usize) -> usize {
+    (usize::from(scope) + 1) * CODES + code
+}
+
+/// The tag of a block of at most [`TINY_MAX`] requested bytes. `None` for the first block of its scope and size, and for one that
 /// may be counted under `other scopes`.
 ///
 /// # Safety
-/// `requested` must be at most 16.
+/// `requested` must be at most [`TINY_MAX`].
 #[inline(always)]
 pub unsafe fn known(row: &Row, requested: usize) -> Option<u16> {
-    debug_assert!(requested <= 16);
-    // SAFETY: a row has 17 tags, and the size is at most 16, as the caller promises.
+    debug_assert!(requested <= TINY_MAX);
+    // SAFETY: a row has TINY_MAX + 1 tags, and the size is at most TINY_MAX, as the caller promises.
     let tag = unsafe { row.get_unchecked(requested) }.load(Ordering::Acquire);
     // 0 means that there is no tag yet, and only FULL has the top bit.
     (tag as i16 > 0).then_some(tag)
 }
 
+/// The first entry of a block of natural alignment for a request of so many bytes, by its scope's plain tag. An entry that no
+/// block has when none had a tag, or when the numbers were used up. (No tag has the number 0, nor that of [`FULL`].)
+///
+/// # Safety
+/// `plain` must be at most [`TINY`], and `requested` at most [`TINY_MAX`].
+#[inline(always)]
+pub unsafe fn entry(plain: u16, requested: usize) -> u16 {
+    debug_assert!(plain <= TINY && requested <= TINY_MAX);
+    // SAFETY: as the caller promises; `PLACES` counts a row for each of these plain tags.
+    TINY | unsafe { TAG_OF.get_unchecked(usize::from(plain) * CODES + requested) }.load(Ordering::Relaxed)
+}
+
 fn tag_of(scope: ScopeId, code: usize) -> u16 {
-    let pair = usize::from(scope) * CODES + code % CODES;
-    let tag = TAG_OF.get(pair).map_or(FULL, |tag| tag.load(Ordering::Acquire));
-    match tag {
-        FULL => overflow(pair),
-        0 => number(pair),
+    match TAG_OF.get(place(scope, code)).map_or(FULL, |tag| tag.load(Ordering::Acquire)) {
+        FULL => overflow(scope, code),
+        0 => number(scope, code),
         tag => tag,
     }
 }
@@ -126,33 +146,43 @@ fn describe(tag: usize, scope: ScopeId, code: usize) {
     PAIR_OF[tag].store(pack(scope, code), Ordering::Relaxed);
 }
 
-fn number(pair: usize) -> u16 {
+fn number(scope: ScopeId, code: usize) -> u16 {
     let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
     if fresh as usize >= TRACKERS {
         NEXT.store(TRACKERS as u32, Ordering::Relaxed);
-        if let Some(tag) = TAG_OF.get(pair) {
-            tag.store(FULL, Ordering::Relaxed);
-        }
-        return overflow(pair);
+        TAG_OF[place(scope, code)].store(FULL, Ordering::Relaxed);
+        return overflow(scope, code);
     }
-    describe(fresh as usize, (pair / CODES) as ScopeId, pair % CODES);
+    describe(fresh as usize, scope, code);
     // If two threads number one pair at the same moment, both numbers stand for it, and later blocks use one of the
     // two.
-    TAG_OF[pair].store(fresh as u16, Ordering::Release);
+    TAG_OF[place(scope, code)].store(fresh as u16, Ordering::Release);
     fresh as u16
 }
 
-fn overflow(pair: usize) -> u16 {
-    let (owner, code) = (pair / CODES, pair % CODES);
-    let tracker = owner == usize::from(TRACKER);
-    let (scope, tag) = if tracker { (TRACKER, TRACKERS + code) } else { (OTHER_SCOPES, OTHERS + code) };
-    describe(tag, scope, code);
+fn overflow(scope: ScopeId, code: usize) -> u16 {
+    let (owner, tag) = if scope == TRACKER { (TRACKER, TRACKERS + code) } else { (OTHER_SCOPES, OTHERS + code) };
+    describe(tag, owner, code);
     tag as u16
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Scope 78 has a tag for 5 bytes at natural alignment and one for 8 bytes in a block of 16.
+    #[test]
+    fn entries_are_those_of_natural_blocks() {
+        let [natural, aligned] = [tag(78, 5, 8), tag(78, 8, 16)];
+        // SAFETY: the plain tags are at most TINY, and the sizes at most TINY_MAX.
+        let entry = |plain, requested| unsafe { entry(plain, requested) };
+        assert_eq!((entry(79, 5), entry(79, 8)), (TINY | natural, TINY));
+        assert_ne!(natural, aligned);
+        // Nothing is freed where no scope has this plain tag: 0 is a slot's zeroed memory, TINY a closed lane's.
+        for plain in [0, MAX_SCOPES as u16 + 1, TINY] {
+            assert!((0..=TINY_MAX).all(|requested| entry(plain, requested) == TINY));
+        }
+    }
 
     #[test]
     fn a_tag_gives_back_its_pair() {

@@ -4,7 +4,7 @@
 //! ```text
 //!  63      48 47      34 33     24 23                  0
 //! +----------+----------+---------+---------------------+
-//! |  usable  |  blocks  |  coarse | requested + shifts  |     bytes, count, count, bytes plus the blocks' shifts
+//! |  usable  |  blocks  |  steps  | requested + shifts  |     bytes, count, count, bytes plus the blocks' shifts
 //! +----------+----------+---------+---------------------+
 //! ```
 //!
@@ -14,10 +14,10 @@
 //! for their number: it says that the word is *charged* ([`charge`]).
 //!
 //! The table of amounts (`class.rs`) serves the hot path for a second purpose: the lowest six bits of an amount, before
-//! the requested bytes are added, are a layer's shift, 4 for the fine layer and 6 for the coarse one. The hot path
-//! finds the block's tag in the shadow map with it (`shadow.rs`). So the lowest field of a word holds the sum of all
-//! blocks' shifts as well; [`unpack`] subtracts that sum, which follows from the number of blocks and of those with the
-//! coarse shift.
+//! the requested bytes are added, are a layer's shift: 4 for the fine layer, 6 for the coarse one, 8 for the coarsest. The
+//! hot path finds the block's tag in the shadow map with it (`shadow.rs`). So the lowest field of a word holds the sum of
+//! all blocks' shifts as well; [`unpack`] subtracts that sum, which follows from the number of blocks and from how many steps of
+//! 2 their shifts are above the fine one.
 
 /// The largest request that is counted in a word, in bytes.
 pub const SMALL_MAX: usize = 14_336;
@@ -25,37 +25,55 @@ pub const SMALL_MAX: usize = 14_336;
 /// The shift of the shadow map's fine layer, which holds the tags of most blocks. A layer has one entry for every
 /// 2^shift bytes.
 pub const FINE: u32 = 4;
-/// The shift of the coarse layer, for plain blocks of at least 128 bytes whose free tells their size.
+/// The shift of the coarse layer, for plain blocks of 128 bytes to 448 whose free tells their size.
 pub const COARSE: u32 = 6;
+/// The shift of the coarsest layer, for plain blocks of at least 512 bytes whose free tells their size.
+pub const COARSEST: u32 = 8;
 /// The largest request that gets a block of less than 128 bytes.
 const SHORT_MAX: usize = 112;
+/// The largest request that gets a block of less than 512 bytes.
+const MIDDLE_MAX: usize = 448;
+/// By how much the shifts of two layers differ.
+const STEP: u32 = 2;
 
 /// Usable bytes at which a word must be emptied.
 pub const WORD_LIMIT: i64 = 1 << (63 - USABLE_SHIFT);
 const USABLE_SHIFT: u32 = 48;
 const BLOCKS_SHIFT: u32 = 34;
-const COARSE_SHIFT: u32 = 24;
+const STEPS_SHIFT: u32 = 24;
 /// Set while usable bytes of a charge stand in the word.
 const CHARGED: u64 = 1 << (USABLE_SHIFT - 1);
 // Each field has room for the most that it can hold. Blocks: as many of 8 bytes as reach the limit, and one more.
-// Coarse: as many of the smallest blocks in the coarse layer, and one more. Requested: the limit, one largest block,
-// and all blocks' shifts.
+// Steps: as many of the smallest blocks in the coarse layer, or in the coarsest one, and one more. Requested: the limit, one
+// largest block, and all blocks' shifts.
 const _: () = assert!(WORD_LIMIT / 8 + 1 < 1 << (USABLE_SHIFT - 1 - BLOCKS_SHIFT));
-const _: () = assert!(WORD_LIMIT / 128 + 1 < 1 << (BLOCKS_SHIFT - COARSE_SHIFT));
-const _: () = assert!(WORD_LIMIT + SMALL_MAX as i64 + (WORD_LIMIT / 8 + 1) * (COARSE as i64) < 1 << COARSE_SHIFT);
+const _: () = assert!((WORD_LIMIT / 128 + 1) * (steps(COARSE) as i64) < 1 << (BLOCKS_SHIFT - STEPS_SHIFT));
+const _: () = assert!((WORD_LIMIT / 512 + 1) * (steps(COARSEST) as i64) < 1 << (BLOCKS_SHIFT - STEPS_SHIFT));
+const _: () = assert!(WORD_LIMIT + SMALL_MAX as i64 + (WORD_LIMIT / 8 + 1) * (COARSEST as i64) < 1 << STEPS_SHIFT);
 
 /// The shift of the layer of a plain block whose free tells its size. (The hot path reads the shift from the table and
 /// does not branch on the size, because processors predict such branches badly.)
 pub const fn layer_of(requested: usize) -> u32 {
-    if requested > SHORT_MAX { COARSE } else { FINE }
+    if requested <= SHORT_MAX {
+        FINE
+    } else if requested <= MIDDLE_MAX {
+        COARSE
+    } else {
+        COARSEST
+    }
+}
+
+/// How many steps the shift of a layer is above that of the fine one.
+const fn steps(layer: u32) -> u64 {
+    ((layer - FINE) / STEP) as u64
 }
 
 /// What one block adds to a word. In the bits of the lowest field: its shift and its requested bytes.
 #[inline(always)]
 pub const fn amount(usable: usize, requested: usize) -> u64 {
     let layer = layer_of(requested);
-    let coarse = (layer == COARSE) as u64;
-    ((usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | coarse << COARSE_SHIFT | layer as u64) + requested as u64
+    ((usable as u64) << USABLE_SHIFT | 1 << BLOCKS_SHIFT | steps(layer) << STEPS_SHIFT | layer as u64)
+        + requested as u64
 }
 
 /// What charges a word with so many usable bytes, fewer than [`WORD_LIMIT`]: it is full so many bytes earlier.
@@ -90,10 +108,10 @@ pub struct Unpacked {
 #[inline(always)]
 pub fn unpack(word: u64, charged: u16) -> Unpacked {
     let field = |shift: u32, end: u32| word >> shift & ((1 << (end - shift)) - 1);
-    let (blocks, coarse) = (field(BLOCKS_SHIFT, USABLE_SHIFT - 1), field(COARSE_SHIFT, BLOCKS_SHIFT));
-    let shifts = blocks * u64::from(FINE) + coarse * u64::from(COARSE - FINE);
+    let (blocks, steps) = (field(BLOCKS_SHIFT, USABLE_SHIFT - 1), field(STEPS_SHIFT, BLOCKS_SHIFT));
+    let shifts = blocks * u64::from(FINE) + steps * u64::from(STEP);
     let charged = if word & CHARGED == 0 { 0 } else { u64::from(charged) };
-    Unpacked { usable: (word >> USABLE_SHIFT) - charged, requested: field(0, COARSE_SHIFT) - shifts, blocks }
+    Unpacked { usable: (word >> USABLE_SHIFT) - charged, requested: field(0, STEPS_SHIFT) - shifts, blocks }
 }
 
 #[cfg(test)]
@@ -102,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_word_gives_back_what_was_added_until_it_is_full() {
-        for (usable, requested) in [(8, 0), (8, 8), (32, 17), (128, 113), (SMALL_MAX, SMALL_MAX)] {
+        for (usable, requested) in [(8, 0), (8, 8), (32, 17), (128, 113), (512, 449), (SMALL_MAX, SMALL_MAX)] {
             let (mut word, mut blocks) = (0u64, 0);
             while (word as i64) >= 0 {
                 word += amount(usable, requested);
