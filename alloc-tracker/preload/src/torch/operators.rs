@@ -68,14 +68,17 @@ unsafe fn starts(function: *const RecordFunction, watched: Watched) {
         unsafe { function.cast::<u64>().add(at).read() }
     };
     let is_backward = watched == Watched::Nodes;
+    // A node that has no number has the largest one, which is -1.
+    let sequence = layout.map_or(-1, |layout| word(layout.sequence).cast_signed());
     let operator = Operator {
         is_backward,
         autocasts: false,
         // SAFETY: as the caller promises.
         name: unsafe { torch.name(function) }.to_bytes(),
-        // A node that has no number has the largest one, which is -1.
-        sequence: layout.map_or(-1, |layout| word(layout.sequence).cast_signed()),
+        sequence,
         thread: match layout {
+            // Whose number it is does not matter then.
+            _ if sequence < 0 => 0,
             Some(layout) if is_backward => word(layout.forward_thread),
             _ => torch.thread(),
         },
