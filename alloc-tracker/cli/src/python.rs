@@ -13,7 +13,7 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 18] = package![
+const FILES: [(&str, &str); 19] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
@@ -29,6 +29,7 @@ const FILES: [(&str, &str); 18] = package![
     "_torch/library.py",
     "_torch/operators.py",
     "_torch/phases.py",
+    "_torch/running.py",
     "_torch/safely.py",
     "_torch/tensors.py",
     "_torch/watch.py",
