@@ -13,7 +13,7 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 19] = package![
+const FILES: [(&str, &str); 22] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
@@ -25,11 +25,13 @@ const FILES: [(&str, &str); 19] = package![
     "_session.py",
     "_start/sitecustomize.py",
     "_torch/__init__.py",
+    "_torch/compiling.py",
     "_torch/labels.py",
     "_torch/layers.py",
     "_torch/library.py",
     "_torch/operators.py",
     "_torch/phases.py",
+    "_torch/running.py",
     "_torch/safely.py",
     "_torch/shared.py",
     "_torch/tensors.py",

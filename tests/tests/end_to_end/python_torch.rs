@@ -87,6 +87,34 @@ fn parts_that_a_method_calls_have_the_paths_of_the_whole() {
     assert_eq!(timeline.steps.len(), 2);
 }
 
+/// The library keeps the modules that run; where Python lacks a function that it needs, the package does, and tells the same.
+#[test]
+fn modules_that_run_are_told_the_same_with_and_without_functions_of_pythons_kind() {
+    // Numbers of 4 bytes, on two threads. The whole keeps some at its start and after each part, the last ones in the layer of the part
+    // that was stopped: no hook says that it has ended.
+    let by_layer = [
+        ("Keeps", 2 * 3 * 4_000),
+        ("parts.0", 2 * 2 * 8_000),
+        ("parts.0.parts.0", 2 * 12_000),
+        ("parts.0.parts.0.Keeps", 2 * 20_000),
+        ("parts.1", 2 * 16_000),
+        ("parts.2", 2 * (24_000 + 4_000)),
+        ("", 28_000),
+    ];
+    let expected = by_layer.map(|(layer, bytes)| (layer.to_owned(), bytes)).into_iter().collect::<BTreeMap<_, u64>>();
+    for who in ["functions of Python's kind", "the package"] {
+        let Some(mut python) = python() else { return };
+        let folder = folder();
+        let out = folder.path().join("run.timeline.json");
+        python.args(["-m", "alloc_tracker", "--stacks", "off", "-q", "-o", text(&out), &script("running.py"), who]);
+        let ran = run(&mut python);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "done\n", ""), "{who}");
+        let timeline = alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}"));
+        let kept = timeline.marks[0].snapshot.as_ref().expect("the program asked for it");
+        assert_eq!(requested_by_layer(&timeline, kept, Category::Activation), expected, "{who}");
+    }
+}
+
 #[test]
 fn a_part_that_is_set_again_and_again_leaves_nothing() {
     let Some(python) = python() else { return };

@@ -3,12 +3,13 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use super::{layers, trial};
+use super::interpreter::Object;
+use super::{builtins, layers, trial};
 
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 2; what version 1 had stands where it stood.
+    /// 3; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -27,10 +28,22 @@ pub struct TorchApi {
     leave_layer: extern "C" fn(scope: u64),
     /// Labels the storage at an address as a gradient, with the number of its layer.
     label_gradient: extern "C" fn(address: u64, layer: u32),
+    /// Python's own functions for this dictionary of paths, as a new tuple; null in a Python that is not known.
+    functions: unsafe extern "C" fn(paths: *mut Object) -> *mut Object,
 }
 
-static API: TorchApi =
-    TorchApi { version: 2, begin_trial, look, end_round, end_trial, layer, enter_layer, leave_layer, label_gradient };
+static API: TorchApi = TorchApi {
+    version: 3,
+    begin_trial,
+    look,
+    end_round,
+    end_trial,
+    layer,
+    enter_layer,
+    leave_layer,
+    label_gradient,
+    functions,
+};
 
 /// The functions of this library.
 #[unsafe(no_mangle)]
@@ -71,4 +84,11 @@ extern "C" fn leave_layer(scope: u64) {
 
 extern "C" fn label_gradient(address: u64, layer: u32) {
     layers::label_gradient(address, layer);
+}
+
+/// # Safety
+/// Python calls it with a dictionary.
+unsafe extern "C" fn functions(paths: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
+    unsafe { builtins::functions(paths) }
 }

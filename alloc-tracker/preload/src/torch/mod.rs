@@ -14,11 +14,14 @@
 //!           c10::alloc_cpu ------> storages.rs ---> core: what each storage is for
 //! ```
 //!
-//! `layers.rs` has what Python calls for each module that runs.
+//! `builtins.rs` has what Python calls for each module that runs and each gradient, made with what `interpreter.rs` finds in Python;
+//! `layers.rs` what that does.
 //!
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
 //! they are not told. On x86-64 only, because the trial cannot show how a processor hands results back.
+mod builtins;
+mod interpreter;
 mod layers;
 mod layout;
 mod libtorch;

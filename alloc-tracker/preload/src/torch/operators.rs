@@ -70,15 +70,18 @@ unsafe fn starts(function: *const RecordFunction, watched: Watched) {
         unsafe { function.cast::<u64>().add(at).read() }
     };
     let is_backward = watched == Watched::Nodes;
+    // A node that has no number has the largest one, which is -1.
+    let sequence = layout.map_or(-1, |layout| word(layout.sequence).cast_signed());
     // SAFETY: as the caller promises.
     let name = unsafe { torch.name(function) }.to_bytes();
     let operator = Operator {
         is_backward,
         autocasts: false,
         name,
-        // A node that has no number has the largest one, which is -1.
-        sequence: layout.map_or(-1, |layout| word(layout.sequence).cast_signed()),
+        sequence,
         thread: match layout {
+            // Whose number it is does not matter then.
+            _ if sequence < 0 => 0,
             Some(layout) if is_backward => word(layout.forward_thread),
             _ => torch.thread(),
         },

@@ -12,6 +12,7 @@ nobody how: a trial at the start shows whether it is understood (``operators.py`
 | ``tensors.py`` | the tensors in a value, and where a tensor's storage is |
 | ``labels.py`` | parameters, buffers, gradients, optimizer state |
 | ``phases.py`` | the phases and steps of a training loop |
+| ``running.py`` | the modules that run on each thread |
 | ``layers.py`` | the layers, by the paths of modules |
 | ``compiling.py`` | the phase in which ``torch.compile`` compiles |
 | ``watch.py`` | all of it installed, as soon as torch is imported |

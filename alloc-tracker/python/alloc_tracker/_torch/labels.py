@@ -19,12 +19,12 @@ def label(tensor: Any, category: Category, layer: Optional[bytes] = None) -> Non
 class Labels:
     """Which layer each parameter is of."""
 
-    def __init__(self, watch: Watch, library: Any) -> None:
-        self._library = library
+    def __init__(self, watch: Watch, layer: Callable, label_gradient: Callable) -> None:
+        self._layer = layer
         # By identity: tensors are compared by their elements.
         self._layers: Dict[int, Tuple[bytes, int]] = {}
         """The layer of each parameter, and its number."""
-        self._gradient_hook = self._hook(watch)
+        self._gradient_hook = self._hook(watch, label_gradient)
         self._states: Any = weakref.WeakKeyDictionary()
 
     def layer_of(self, parameter: Any) -> Optional[bytes]:
@@ -38,14 +38,14 @@ class Labels:
         label(parameter, Category.PARAMETER, name)
         if id(parameter) in self._layers:
             return
-        self._layers[id(parameter)] = name, self._library.layer(name)
+        self._layers[id(parameter)] = name, self._layer(name)
         weakref.finalize(parameter, self._layers.pop, id(parameter), None).atexit = False
         if parameter.requires_grad and parameter.is_leaf:
             parameter.register_post_accumulate_grad_hook(self._gradient_hook)
 
-    def _hook(self, watch: Watch) -> Callable:
+    def _hook(self, watch: Watch, label_gradient: Callable) -> Callable:
         """What is called when a parameter has a gradient. One function, as for `Layers.hooks`. It never raises."""
-        layers, label_gradient, is_compiling = self._layers, self._library.label_gradient, watch.is_compiling
+        layers, is_compiling = self._layers, watch.is_compiling
 
         def gradient(parameter: Any) -> None:
             if is_compiling() or not watch.is_on:

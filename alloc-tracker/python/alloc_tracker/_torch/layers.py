@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, Set, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -23,8 +23,6 @@ def _is_graph(module: Any) -> bool:
 
 class _Thread(threading.local):
     def __init__(self) -> None:
-        self.running: List[Tuple[Any, Any]] = []
-        """The modules whose forward pass runs, each with its scope; the outermost first."""
         self.inputs: Set[int] = set()
         """Where the storages of the outermost's arguments begin."""
         self.phase: Any = None
@@ -34,13 +32,11 @@ class _Thread(threading.local):
 class Layers:
     """Hooks of all modules."""
 
-    def __init__(self, torch: Any, library: Any, labels: Labels, phases: Phases, storages_are_told: bool) -> None:
+    def __init__(self, torch: Any, layer: Callable, running: Any, labels: Labels, phases: Phases, storages_are_told: bool) -> None:
         self._torch, self._labels, self._phases = torch, labels, phases
-        self._layer, self._enter, self._leave = library.layer, library.enter_layer, library.leave_layer
+        self._layer, self._running, self._paths = layer, running, running.paths
         self._storages_are_told = storages_are_told
         self._thread = _Thread()
-        # By identity, which is found faster than a weak reference. Each with its path, and the path's number.
-        self._paths: Dict[int, Tuple[str, int]] = {}
         self._owners: Dict[int, Any] = {}
         """By identity: the module of which each is a part, weakly."""
         self._named: Any = weakref.WeakSet()
@@ -69,27 +65,18 @@ class Layers:
         """What is called before and after each module's forward pass. Neither ever raises.
 
         A small module takes few microseconds, so each has one Python function, in which what all calls need is a local variable.
+        `torch.compile` traces Python's functions, and so finds that these do nothing while it does.
         """
-        paths, thread, enter, leave, is_compiling = self._paths, self._thread, self._enter, self._leave, watch.is_compiling
-        begin_network, end_network, call = map(watch.apart, (self._begin_network, self._end_network, self._call))
+        enter, leave, is_compiling = self._running.enter, self._running.leave, watch.is_compiling
+        begin, end_network = watch.apart(self._begin), watch.apart(self._end_network)
         outputs = None if self._storages_are_told else watch.apart(self._outputs)
 
         def before(module: Any, args: Any) -> None:
             if is_compiling() or not watch.is_on:
                 return
             try:
-                running = thread.running
-                path = paths.get(id(module))
-                if path is None and _is_graph(module):
-                    return
-                if not running:
-                    begin_network(module, args)
-                    path = paths[id(module)]
-                if path is None:
-                    # A module that was made after the first pass, or that is no attribute of another.
-                    outer, _ = paths[id(running[-1][0])]
-                    path = call(module, f"{outer}.{type(module).__name__}")
-                running.append((module, enter(path[1])))
+                if not enter(module):
+                    begin(module, args)
             except Exception as error:
                 watch.end(error)
 
@@ -98,23 +85,26 @@ class Layers:
             if is_compiling() or not watch.is_on:
                 return
             try:
-                running = thread.running
-                # As a rule it is the last.
-                if not running or (running[-1][0] is not module and not any(one is module for one, _ in running)):
-                    return
                 if outputs is not None:
                     outputs(result)
-                while running:
-                    inner, scope = running.pop()
-                    leave(scope)
-                    if inner is module:
-                        break
-                if not running:
+                if leave(module):
                     end_network()
             except Exception as error:
                 watch.end(error)
 
         return before, after
+
+    def _begin(self, module: Any, args: Any) -> None:
+        """A module begins that is the outermost, or has no path yet."""
+        if id(module) not in self._paths and _is_graph(module):
+            return
+        outer = self._paths.get(self._running.innermost())
+        if outer is None:
+            self._begin_network(module, args)
+        elif id(module) not in self._paths:
+            # A module that was made after the first pass, or that is no attribute of another.
+            self._call(module, f"{outer[0]}.{type(module).__name__}")
+        self._running.enter(module, True)
 
     def _outputs(self, result: Any) -> None:
         for tensor in tensors(self._torch, result):

@@ -19,14 +19,15 @@ def install(torch: Any) -> None:
     from .layers import Layers
     from .operators import STORAGES, tell
     from .phases import Phases
+    from .running import running
     from .safely import Watch
     from .shared import watch_shared
 
     torch_functions = library.find()
     told = tell(torch, torch_functions)
-    watch = Watch(torch)
-    labels, phases = Labels(watch, torch_functions), Phases(watch)
-    layers = Layers(torch, torch_functions, labels, phases, bool(told & STORAGES))
+    watch, modules_run = Watch(torch), running(torch_functions)
+    labels, phases = Labels(watch, torch_functions.layer, modules_run.label_gradient), Phases(watch)
+    layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
     scopes = []
 
     def registered(category: Category) -> Any:

@@ -1,0 +1,169 @@
+//! The functions of the Python that runs in this process, as the loader finds them. All belong to Python's stable ABI, or did what
+//! they do there long before: <https://docs.python.org/3/c-api/stable.html>. This library is linked with none of them, because most
+//! programs that it is loaded into have no Python.
+use std::ffi::{CStr, c_char, c_int, c_long, c_ulonglong, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+/// `PyObject`. What it holds is Python's.
+#[repr(C)]
+pub struct Object([u8; 0]);
+
+/// A function that Python calls with its arguments in an array (`METH_FASTCALL`, from 3.7 on).
+pub type Function = unsafe extern "C" fn(own: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object;
+
+/// `PyMethodDef`: a function as Python is told of it. It has to stay for the life of the process.
+#[repr(C)]
+pub struct Definition {
+    name: *const c_char,
+    function: Function,
+    flags: c_int,
+    help: *const c_char,
+}
+
+// SAFETY: the pointers are of constants, and nothing of a definition changes.
+unsafe impl Sync for Definition {}
+
+impl Definition {
+    /// `METH_FASTCALL`.
+    const ARRAY: c_int = 0x80;
+
+    /// A function of this name.
+    pub const fn new(name: &'static CStr, function: Function) -> Definition {
+        Definition { name: name.as_ptr(), function, flags: Definition::ARRAY, help: ptr::null() }
+    }
+}
+
+/// The functions, each by the last part of its name. They may be called by a thread that holds the interpreter's lock.
+pub struct Interpreter {
+    new_function: unsafe extern "C" fn(*const Definition, *mut Object, *mut Object) -> *mut Object,
+    new_tuple: unsafe extern "C" fn(isize) -> *mut Object,
+    set_item: unsafe extern "C" fn(*mut Object, isize, *mut Object) -> c_int,
+    item: unsafe extern "C" fn(*mut Object, isize) -> *mut Object,
+    value: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
+    from_address: unsafe extern "C" fn(*mut c_void) -> *mut Object,
+    number: unsafe extern "C" fn(*mut Object) -> c_ulonglong,
+    truth: unsafe extern "C" fn(c_long) -> *mut Object,
+    error: unsafe extern "C" fn() -> *mut Object,
+    release: unsafe extern "C" fn(*mut Object),
+}
+
+impl Interpreter {
+    /// The one of this process; `None` where a function is not found, as in another program.
+    pub fn of_process() -> Option<&'static Interpreter> {
+        static FOUND: OnceLock<Option<Interpreter>> = OnceLock::new();
+        FOUND.get_or_init(Interpreter::find).as_ref()
+    }
+
+    fn find() -> Option<Interpreter> {
+        // SAFETY: each is Python's function of this name, which has had this type in all versions since 3.7.
+        unsafe {
+            Some(Interpreter {
+                new_function: find(c"PyCFunction_NewEx")?,
+                new_tuple: find(c"PyTuple_New")?,
+                set_item: find(c"PyTuple_SetItem")?,
+                item: find(c"PyTuple_GetItem")?,
+                value: find(c"PyDict_GetItemWithError")?,
+                from_address: find(c"PyLong_FromVoidPtr")?,
+                number: find(c"PyLong_AsUnsignedLongLong")?,
+                truth: find(c"PyBool_FromLong")?,
+                error: find(c"PyErr_Occurred")?,
+                release: find(c"Py_DecRef")?,
+            })
+        }
+    }
+
+    /// A tuple of new functions, which get `own` as their first argument and keep it; null, with an exception, where Python has no
+    /// memory.
+    ///
+    /// # Safety
+    /// The thread holds the interpreter's lock, and `own` is an object. As for all of the following.
+    pub unsafe fn functions(&self, definitions: &'static [Definition], own: *mut Object) -> *mut Object {
+        // SAFETY: as the caller promises. The tuple has a place for each, and takes over what it is given.
+        unsafe {
+            let functions = (self.new_tuple)(definitions.len() as isize);
+            for (place, definition) in (0..).zip(definitions) {
+                let function =
+                    if functions.is_null() { functions } else { (self.new_function)(definition, own, ptr::null_mut()) };
+                if function.is_null() {
+                    return function;
+                }
+                (self.set_item)(functions, place, function);
+            }
+            functions
+        }
+    }
+
+    /// What a dictionary has for the number that `id` gives of an object; null where it has nothing, and on an exception. The
+    /// dictionary goes on to own it.
+    ///
+    /// # Safety
+    /// `dictionary` is one.
+    pub unsafe fn by_identity(&self, dictionary: *mut Object, object: *mut Object) -> *mut Object {
+        // SAFETY: as the caller promises; the key is an object until it is released.
+        unsafe {
+            let key = self.of_address(object.addr());
+            if key.is_null() {
+                return key;
+            }
+            let value = (self.value)(dictionary, key);
+            (self.release)(key);
+            value
+        }
+    }
+
+    /// An item of a tuple, which goes on to own it; null, with an exception, where it has none.
+    ///
+    /// # Safety
+    /// `tuple` is an object.
+    pub unsafe fn item(&self, tuple: *mut Object, place: isize) -> *mut Object {
+        // SAFETY: as the caller promises.
+        unsafe { (self.item)(tuple, place) }
+    }
+
+    /// The number that an object is; `None`, with an exception, where it is no number of 64 bits.
+    ///
+    /// # Safety
+    /// `object` is an object.
+    pub unsafe fn number(&self, object: *mut Object) -> Option<u64> {
+        // SAFETY: as the caller promises.
+        let number = unsafe { (self.number)(object) };
+        (number != u64::MAX || !self.has_failed()).then_some(number)
+    }
+
+    /// A new `int`; null, with an exception, where Python has no memory.
+    ///
+    /// # Safety
+    /// No more than for all.
+    pub unsafe fn of_address(&self, address: usize) -> *mut Object {
+        // SAFETY: as the caller promises; nothing is read there.
+        unsafe { (self.from_address)(ptr::without_provenance_mut(address)) }
+    }
+
+    /// `True` or `False`.
+    ///
+    /// # Safety
+    /// No more than for all.
+    pub unsafe fn truth(&self, is: bool) -> *mut Object {
+        // SAFETY: as the caller promises.
+        unsafe { (self.truth)(c_long::from(is)) }
+    }
+
+    /// Whether an exception is on its way to Python.
+    pub fn has_failed(&self) -> bool {
+        // SAFETY: the function only looks at the thread that holds the interpreter's lock, which is this one.
+        unsafe { !(self.error)().is_null() }
+    }
+}
+
+/// Python's function of this name; `None` in another program.
+///
+/// # Safety
+/// `F` is a function pointer of that function's type.
+unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: the name is a C string.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    // SAFETY: as the caller promises; a function pointer is as large as a pointer.
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
+}

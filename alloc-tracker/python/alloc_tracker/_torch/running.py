@@ -1,0 +1,56 @@
+"""The modules whose forward pass runs on each thread, each with its scope.
+
+The preloaded library keeps them, by functions of Python's own kind (``alloc-tracker/preload/src/torch/builtins.rs``), because a small
+module takes few microseconds. Where this Python has no such functions, `_Running` does the same.
+"""
+
+import sys
+import threading
+from types import SimpleNamespace
+from typing import Any, Dict, List, Tuple
+
+
+class _Running(threading.local):
+    def __init__(self, library: Any, paths: Dict[int, Tuple[str, int]]) -> None:
+        self.paths, self._library = paths, library
+        self.label_gradient = library.label_gradient
+        self._modules: List[Tuple[int, Any]] = []
+        """By identity, each with its scope; the outermost first."""
+
+    def enter(self, module: Any, anyway: bool = False) -> bool:
+        """Enters the layer of a module. Returns whether it has: not without a path, and as the outermost module only with
+        ``anyway``."""
+        path = self.paths.get(id(module)) if self._modules or anyway else None
+        if path is None:
+            return False
+        self._modules.append((id(module), self._library.enter_layer(path[1])))
+        return True
+
+    def leave(self, module: Any) -> bool:
+        """Leaves the layer of a module, and all in it that were not left. Returns whether the module was the outermost: not where it
+        does not run."""
+        for place in reversed(range(len(self._modules))):
+            if self._modules[place][0] == id(module):
+                self._library.leave_layer(self._modules[place][1])
+                del self._modules[place:]
+                return place == 0
+        return False
+
+    def innermost(self) -> int:
+        """The innermost module that runs on this thread, as ``id`` gives it; 0 where none runs."""
+        return self._modules[-1][0] if self._modules else 0
+
+
+def running(library: Any) -> Any:
+    """The functions ``enter``, ``leave``, ``innermost`` and ``label_gradient``, and ``paths``: by identity, which is found faster than a
+    weak reference, the path of each module with the path's number."""
+    paths: Dict[int, Tuple[str, int]] = {}
+    # Without the interpreter's lock, Python's objects look different, and the library would need locks.
+    if sys.implementation.name == "cpython" and "t" not in sys.abiflags:
+        try:
+            enter, leave, innermost, label_gradient = library.functions(paths)
+            return SimpleNamespace(paths=paths, enter=enter, leave=leave, innermost=innermost, label_gradient=label_gradient)
+        except ValueError:
+            # The library has not found what it needs of Python.
+            pass
+    return _Running(library, paths)
