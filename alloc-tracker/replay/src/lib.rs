@@ -66,6 +66,7 @@ mod scope;
 
 mod event;
 mod names;
+mod new_blocks;
 
 // What PyTorch's allocator would reserve on a device.
 pub mod caching_allocator;
@@ -122,6 +123,7 @@ pub use counts::{BlockSize, Counts};
 pub use event::{DeviceTotals, Event, ThreadName};
 pub use growth::{GrowthColumn, GrowthTable};
 pub use names::NameTable;
+pub use new_blocks::NewBlocks;
 pub use peaks::Extremes;
 pub use records::session_times::with_session_times;
 pub use records::totals::totals;

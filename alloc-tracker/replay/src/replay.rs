@@ -11,6 +11,7 @@ use crate::device_blocks::DeviceBlocks;
 use crate::event::Event;
 use crate::growth::StepHistory;
 use crate::high_water::{Moment, Span};
+use crate::new_blocks::NewBlocks;
 use crate::owners::Owners;
 use crate::records::rows;
 use crate::scope::{NameId, ScopeId, ScopeNames, TRACKER};
@@ -34,6 +35,8 @@ pub struct Replay {
     pub(crate) sites: Sites,
     /// Marks and steps that wait to be written.
     pub(crate) records: Vec<Record>,
+    /// Where the program has allocated since somebody asked.
+    pub(crate) new_blocks: NewBlocks,
     /// No event is earlier than one before it.
     latest_ns: u64,
 }
@@ -43,8 +46,8 @@ impl Replay {
     /// numbers stand for; it is asked for the names of a scope when that is first seen.
     pub fn new(start_ns: u64, names: impl ScopeNames + Send + 'static) -> Self {
         let owners = Owners::new(Box::new(names));
-        let (blocks, device_blocks, steps, growth, sites, records) = Default::default();
-        Replay { owners, blocks, device_blocks, steps, growth, sites, records, latest_ns: start_ns }
+        let (blocks, device_blocks, steps, growth, sites, records, new_blocks) = Default::default();
+        Replay { owners, blocks, device_blocks, steps, growth, sites, records, new_blocks, latest_ns: start_ns }
     }
 
     /// Also models a device's memory with these settings of PyTorch's caching allocator, from the next storage on. The
@@ -116,6 +119,7 @@ impl Replay {
         // A time of 0 is never the later one.
         self.latest_ns = self.latest_ns.max(time_ns);
         let at = Moment { event: number, time_ns: self.latest_ns, step: self.steps.begun() };
+        self.new_blocks.note(event);
         let (owners, blocks) = (&mut self.owners, &mut self.blocks);
         match *event {
             Event::Batch { scope, counts } => {

@@ -7,6 +7,7 @@ use crate::accounts::Account;
 use crate::amount::positive;
 use crate::counts::Counts;
 use crate::high_water::Span;
+use crate::new_blocks::NewBlocks;
 use crate::peaks::Extremes;
 use crate::records::{analysis, devices, figures, rows, totals, unread};
 use crate::replay::Replay;
@@ -43,6 +44,11 @@ impl Replay {
         let step = self.steps.open().map(|step| (step.index, step_high));
         let last_step_peak = self.steps.last_peak().map(positive);
         Extremes { step, last_step_peak, ..peaks.take_extremes(time_ns) }
+    }
+
+    /// Where followed blocks were allocated since this was last asked.
+    pub fn take_new_blocks(&mut self) -> NewBlocks {
+        std::mem::take(&mut self.new_blocks)
     }
 
     /// The marks and steps since this was last asked, in their order. `slack_bytes` goes into the marks' snapshots.

@@ -2,6 +2,7 @@
 use std::io;
 use std::sync::Arc;
 
+use alloc_replay::NewBlocks;
 use alloc_timeline::{DeviceMemory, OutsideFigure, Record, Utilisation};
 
 use super::allocator;
@@ -11,7 +12,6 @@ use super::coarse::Coarse;
 use super::device::{DeviceBooks, Driver};
 use super::device_probes::DeviceProbes;
 use super::limits;
-use super::new_blocks::NewBlocks;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
 use super::status::{self, Statm};

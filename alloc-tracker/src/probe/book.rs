@@ -18,6 +18,7 @@
 //! ends after the book that asked for it corrects that book.
 use std::collections::BTreeMap;
 
+use alloc_replay::NewBlocks;
 use alloc_timeline::{Book, BookLine, BookPart};
 
 use super::allocator;
@@ -25,7 +26,6 @@ use super::claims::Claims;
 use super::cost::{Cost, Others};
 use super::counted::Counted;
 use super::listed::Listed;
-use super::new_blocks::NewBlocks;
 use super::parts::Parts;
 use super::smaps::Range;
 use super::status::{Sizes, Statm};
@@ -82,7 +82,7 @@ impl Instruments {
     /// Opens the files.
     pub fn open() -> Self {
         let (statm, cost, touched) = (Statm::open(), Cost::open(), Touched::default());
-        Instruments { statm, cost, listed: None, new: NewBlocks::new(), touched, zeroes: None }
+        Instruments { statm, cost, listed: None, new: NewBlocks::default(), touched, zeroes: None }
     }
 
     /// Where the program has allocated blocks since the call before: the next count looks there first.
@@ -102,7 +102,8 @@ impl Instruments {
             Some(listed) if listed.is_of(survey) && (!whole || listed.mapped == sizes.mapped) => listed,
             _ => listed.insert(Listed::now(survey, sizes.mapped)?),
         };
-        let new: Vec<Range> = std::mem::take(new).places().collect();
+        let new: Vec<Range> =
+            std::mem::take(new).places().map(|place| place.start as usize..place.end as usize).collect();
         if allocator::keeps_mappings() {
             listed.add(&new);
         }

@@ -9,9 +9,10 @@
 //! ```
 //!
 //! Nobody writes the rest: it is what a reader finds. A reading that is late shows there, and nowhere else.
+use alloc_replay::NewBlocks;
+
 use super::book::{BookReadings, Instruments};
 use super::counted::Counted;
-use super::new_blocks::NewBlocks;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
 use super::status::Sizes;

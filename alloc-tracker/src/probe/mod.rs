@@ -10,7 +10,7 @@
 //! - [`utilisation`]: processor time, page faults and context switches;
 //! - [`all`]: the probes above together, read on the recorder's ticks;
 //! - [`smaps`], [`page_scan`], [`resident`], [`mapped`], [`touched`]: which mappings and pages are resident; [`threads`]: whose stack is where;
-//! - [`listed`]: where the allocator's mappings are; [`new_blocks`]: where pages are touched next;
+//! - [`listed`]: where the allocator's mappings are; [`places`]: places in order;
 //! - [`counted`]: the ledger's sums; [`claims`]: what an allocator says of itself; [`cost`]: what the tracker keeps
 //!   resident;
 //! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line;
@@ -46,7 +46,7 @@ mod page_scan;
 mod resident;
 
 mod mapped;
-pub mod new_blocks;
+mod places;
 mod touched;
 
 mod allocator;

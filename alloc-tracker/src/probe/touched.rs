@@ -13,7 +13,7 @@
 //! Most pages are in full parts, or belong to blocks that the program has not touched to their ends, and will not; so a quick
 //! count looks at few. It and a wide one cannot see pages that the allocator gave back, nor mappings that are new. So they are
 //! held against the kernel's sum of all anonymous pages: since a count that was right, both must have grown by about as much.
-use super::new_blocks::Places;
+use super::places::Places;
 use super::resident::each_portion;
 use super::smaps::Range;
 use crate::sys::page_bytes;

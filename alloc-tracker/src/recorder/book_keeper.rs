@@ -1,10 +1,11 @@
 //! Decides when the recorder takes a book, which is the account of the resident set: near the peak of the live bytes,
 //! with the latest survey of the mappings.
+use alloc_replay::Replay;
 use alloc_timeline::Book;
 
 use super::background::{Background, Job};
 use super::clock::SessionClock;
-use super::state::{self, with_replay};
+use super::state::with_replay;
 use super::unexplained::{claims_too_much, leaves_much, unexplained};
 use crate::probe::Probes;
 use crate::probe::book::{self, BookReadings, Instruments};
@@ -215,7 +216,7 @@ impl BookKeeper {
     fn take_book(&mut self, clock: &mut SessionClock, probes: &mut Probes) -> Option<Book> {
         let survey = self.survey.as_ref()?;
         // The ledger's totals are whole only when the events in the ring have been read.
-        probes.told(state::new_blocks());
+        with_replay(Replay::take_new_blocks).into_iter().for_each(|new| probes.told(new));
         let mut read = |whole| {
             let now = clock.now_ns();
             probes.book(clock.since_start(now), survey, whole)

@@ -1,7 +1,7 @@
 //! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
 use std::sync::{Arc, Mutex};
 
-use alloc_replay::{ScopeId, SessionPeak, with_session_times};
+use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
 use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 
 use super::background::{Background, Done, Job};
@@ -18,7 +18,7 @@ use super::pace::Pace;
 use super::rss_at_peak::RssAtPeak;
 use super::sampled_stacks::SampledStacks;
 use super::schedule::Schedule;
-use super::state::{self, with_replay, with_state};
+use super::state::{with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
 use super::{closing, counts, summary};
@@ -97,7 +97,7 @@ impl Recording {
     /// One tick: takes a sample, and records it with everything that is new since the last tick.
     pub fn tick(&mut self) {
         // What the probes count needs the ledger's totals, which are whole only when the events in the ring have been read.
-        self.probes.told(state::new_blocks());
+        with_replay(Replay::take_new_blocks).into_iter().for_each(|new| self.probes.told(new));
         let mut readings = self.probes.read(self.schedule.ticks(), self.books.survey());
         readings.extend(self.metering.iter_mut().flat_map(Metering::tick));
         let now = self.clock.now_ns();

@@ -1,16 +1,13 @@
 //! The replay of the current session. Only the thread that has the right to read the event ring may touch it.
-use alloc_replay::{Event, Replay};
+use alloc_replay::Replay;
 
 use crate::event::ring::{self, Numbered, Reader};
 use crate::ledger::{self, totals};
-use crate::probe::new_blocks::NewBlocks;
 use crate::sys::sync::{AtomicBool, Ordering, RawCell, statics, yield_now};
 
 statics! {
     /// Only `read_and` touches it, in the one thread that has the ring's `Reader`.
     static REPLAY: RawCell<Option<Replay>> = RawCell::new(None);
-    /// As for `REPLAY`. The places of the blocks that were allocated since [`new_blocks`] was called.
-    static NEW_BLOCKS: RawCell<NewBlocks> = RawCell::new(NewBlocks::new());
     /// Whether [`hold_reading`] has kept the right to read.
     static HELD: AtomicBool = AtomicBool::new(false);
 }
@@ -24,31 +21,12 @@ fn read_and<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) 
             let replay = unsafe { &mut *replay };
             while let Some(Numbered { number, time_ns, event }) = reader.next() {
                 if let Some(replay) = replay {
-                    note_place(&event);
                     replay.apply(number, time_ns, &event, |scope, counts| totals::of(scope).add(&counts));
                 }
             }
             work(replay)
         })
     })
-}
-
-/// Notes where the block of an event lies that is new there. Only `read_and` may call this.
-fn note_place(event: &Event) {
-    let (Event::Allocated { address, size, .. }
-    | Event::Adopted { address, size, .. }
-    | Event::ResizeEnded { address: Some(address), size, .. }) = *event
-    else {
-        return;
-    };
-    // SAFETY: the caller has the ring's `Reader`, of which there is one at a time.
-    NEW_BLOCKS.with_mut(|new| unsafe { (*new).add(address, size.usable) });
-}
-
-/// Replays all events that are in the ring, and returns the places of the followed blocks that were allocated since the call before.
-pub fn new_blocks() -> NewBlocks {
-    // SAFETY: while `with_state` runs its argument, this thread has the ring's `Reader`.
-    with_state(|_| NEW_BLOCKS.with_mut(|new| std::mem::take(unsafe { &mut *new })))
 }
 
 /// Replays all events that are in the ring, then runs `work` on the replay, which is `None` when no session records.
