@@ -95,10 +95,10 @@ impl Probes {
         readings
     }
 
-    /// Reads what a book needs now; `session_ns` is the time since the session began, and `whole` says whether all pages of
-    /// the allocator's mappings are looked at in any case. `None` when the resident set cannot be read.
-    pub fn book(&mut self, session_ns: u64, survey: &Survey, whole: bool) -> Option<BookReadings> {
-        self.coarse.book(session_ns, survey, whole)
+    /// Reads what a book needs now; `session_ns` is the time since the session began. `None` when the resident set cannot
+    /// be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
+        self.coarse.book(session_ns, survey)
     }
 
     /// The columns of the coarse book of the latest reading, when `live` bytes are live.

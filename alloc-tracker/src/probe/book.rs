@@ -33,6 +33,11 @@ use super::survey::Survey;
 use super::touched::{Found, Touched};
 use crate::sys;
 
+/// The readings for a book are taken at most so often.
+const MOST_READINGS: u32 = 8;
+/// Readings are of one instant when the process's anonymous pages change by at most 1 part in this from the first to the last.
+const SAME_INSTANT: u64 = 512;
+
 /// What a book reads at one instant.
 #[derive(Clone, Debug)]
 pub struct BookReadings {
@@ -76,6 +81,14 @@ pub struct AllocatorPages {
     pub others: Others,
     /// Whether all pages were looked at.
     took_long: bool,
+}
+
+impl AllocatorPages {
+    /// Whether the process's anonymous pages are about as many as they were when these were counted. An allocator that gives back a large
+    /// block is at it for a millisecond.
+    fn is_of_the_instant_of(&self, sizes: Sizes) -> bool {
+        !self.took_long && sizes.anonymous().abs_diff(self.others.of) <= sizes.anonymous() / SAME_INSTANT
+    }
 }
 
 impl Instruments {
@@ -145,19 +158,21 @@ impl Instruments {
 }
 
 impl BookReadings {
-    /// Reads everything now; `survey` knows the allocator's mappings, and `whole` says whether all of their pages are looked at in any
-    /// case. `None` when the resident set cannot be read.
-    pub fn take(time_ns: u64, survey: &Survey, instruments: &mut Instruments, whole: bool) -> Option<Self> {
-        let mut counted = Counted::now();
-        let mut claims = allocator::claims(&counted);
-        let mut touched = instruments.touched(survey, whole);
-        if touched.as_ref().is_ok_and(|count| count.took_long) {
-            // All readings should be of one instant, and a quick count is possible now.
-            counted = Counted::now();
-            claims = allocator::claims(&counted);
-            touched = instruments.touched(survey, false);
-        }
-        let Sizes { rss, files, .. } = instruments.statm.read()?;
+    /// Reads everything now, and again while that takes long or the process changes much meanwhile, because all readings should be of
+    /// one instant; `survey` knows the allocator's mappings. `None` when the resident set cannot be read.
+    pub fn take(time_ns: u64, survey: &Survey, instruments: &mut Instruments) -> Option<Self> {
+        let mut readings_left = MOST_READINGS;
+        let (counted, claims, touched, sizes) = loop {
+            let counted = Counted::now();
+            let claims = allocator::claims(&counted);
+            let touched = instruments.touched(survey, false);
+            let sizes = instruments.statm.read()?;
+            readings_left -= 1;
+            if readings_left == 0 || touched.as_ref().map_or(true, |count| count.is_of_the_instant_of(sizes)) {
+                break (counted, claims, touched, sizes);
+            }
+        };
+        let Sizes { rss, files, .. } = sizes;
         let others = touched.as_ref().ok().map(|count| count.others);
         let tracker = instruments.tracker(counted.tracker, others, sys::now_ns());
         let touched = touched.map(|count| count.bytes);

@@ -112,11 +112,11 @@ impl Coarse {
         self.claimed = claimed;
     }
 
-    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began; `whole` says whether all
-    /// pages of the allocator's mappings are looked at in any case. `None` when the resident set cannot be read.
-    pub fn book(&mut self, session_ns: u64, survey: &Survey, whole: bool) -> Option<BookReadings> {
+    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began. `None` when the resident
+    /// set cannot be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
         let mut watch = Stopwatch::start();
-        let readings = BookReadings::take(session_ns, survey, &mut self.instruments, whole);
+        let readings = BookReadings::take(session_ns, survey, &mut self.instruments);
         watch.lap(Probe::Book);
         let readings = readings?;
         self.claimed = readings.claimed();

@@ -6,7 +6,7 @@ use alloc_timeline::Book;
 use super::background::{Background, Job};
 use super::clock::SessionClock;
 use super::state::with_replay;
-use super::unexplained::{claims_too_much, leaves_much, unexplained};
+use super::unexplained::{leaves_much, unexplained};
 use crate::probe::Probes;
 use crate::probe::book::{self, BookReadings, Instruments};
 use crate::probe::spent::{self, Probe, Stopwatch};
@@ -16,7 +16,7 @@ use crate::probe::survey::Survey;
 const SAME_STEP: u64 = 256;
 /// ... when so many more books fit into what they may take. When fewer fit, it waits until the peak is higher than the one
 /// before by 1 part in this: so there is always something left for the next peak.
-const MORE_BOOKS: u64 = 8;
+const MORE_BOOKS: u64 = 20;
 const HIGHER_STEP: u64 = 32;
 /// A book is taken in any case when the live bytes are more than so many times those of the one before: a process can double them
 /// only a few times, and a book of half the peak explains little of it.
@@ -56,7 +56,7 @@ pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
         with_replay(|_| ());
         let before = instruments.state();
         let now = clock.now_ns();
-        readings = BookReadings::take(clock.since_start(now), survey, &mut instruments, true);
+        readings = BookReadings::take(clock.since_start(now), survey, &mut instruments);
         if instruments.state() == before {
             break;
         }
@@ -217,20 +217,8 @@ impl BookKeeper {
         let survey = self.survey.as_ref()?;
         // The ledger's totals are whole only when the events in the ring have been read.
         with_replay(Replay::take_new_blocks).into_iter().for_each(|new| probes.told(new));
-        let mut read = |whole| {
-            let now = clock.now_ns();
-            probes.book(clock.since_start(now), survey, whole)
-        };
-        let mut readings = read(false)?;
-        if claims_too_much(&book::balance(survey, &readings)) {
-            // Pages went back to the kernel as they were counted; or before, and no count has seen it.
-            let again = read(true)?;
-            let left = [&readings, &again].map(|readings| unexplained(&book::balance(survey, readings)));
-            if left[1] < left[0] {
-                readings = again;
-            }
-        }
-        self.readings = Some(readings);
+        let now = clock.now_ns();
+        self.readings = Some(probes.book(clock.since_start(now), survey)?);
         let book = self.book();
         book.iter().for_each(|book| self.judge(book));
         book
@@ -287,21 +275,21 @@ mod tests {
             keeper.peak = (peak, 0);
             keeper.is_due(live, 0, |books| books <= most_books)
         };
-        assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, 8)), [false, true]);
-        assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, 7)), [false, true]);
+        assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, MORE_BOOKS)), [false, true]);
+        assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, MORE_BOOKS - 1)), [false, true]);
         assert!(!at(&mut keeper, 2_000, 2_000, 0), "nothing is left");
         assert!(!at(&mut keeper, 2_048, 2_048, 0), "twice as many");
         assert!(at(&mut keeper, 2_049, 2_049, 0), "more than twice as many");
         // 1,970 + 1,970 / 64 is 2,000.
-        assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, 7)), [false, true]);
-        assert!(at(&mut keeper, 2_000, 1_500, 8), "the peak may not come back");
+        assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, MORE_BOOKS - 1)), [false, true]);
+        assert!(at(&mut keeper, 2_000, 1_500, MORE_BOOKS), "the peak may not come back");
         let late = [1_056, 1_057].map(|live| {
             keeper.peak = (live, 0);
             [LATE_BOOK_NS, LATE_BOOK_NS + 1].map(|session_ns| keeper.is_due(live, session_ns, |_| false))
         });
         assert_eq!(late, [[false, false], [false, true]]);
         keeper.peak = (2_000, 0);
-        let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, |books| books <= 8);
+        let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, |books| books <= MORE_BOOKS);
         assert_eq!([1_019, 1_021].map(later), [false, true], "of equal peaks the latest counts");
     }
 
