@@ -140,7 +140,7 @@ fn without_stacks_nothing_is_tried() {
     let (Some(python), folder) = (own_python(), folder()) else { return };
     let script = folder.path().join("script.py");
     fs::write(&script, "").expect("a file");
-    let ran = run(&mut recorded_alone(&python, folder.path(), &["--quiet"], text(&script)));
+    let ran = run(&mut recorded_alone(&python, folder.path(), &["--quiet", "--stacks", "off"], text(&script)));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let timeline = load(&folder.path().join("run.timeline.json"));
     assert_eq!(timeline.run.get("python_frames"), None);

@@ -58,6 +58,7 @@ const VICTIMS: &[Victim] = &[
     ("trap-strangers", &["zero"], 0, All, NO_THREADS),
     ("trap-threads", &[], 0, Always, Always),
     ("forked", &[], 0, All, FORKS),
+    ("children", &[], 0, All, FORKS),
     ("threads", &[], 0, All, All),
     ("trap-many", &["threads"], 0, All, All),
     ("trap-many", &["crowd"], 0, CROWD, CROWD),

@@ -206,7 +206,8 @@ fn stacks() -> Stacks {
         line,
         inlined,
         object: None,
-        language: None,
+        // The one that has a line is interpreted.
+        language: line.map(|_| "Python".into()),
     };
     let sums = |samples, bytes: u64, exit_samples| SiteSums {
         samples,

@@ -81,7 +81,7 @@ pub fn twelfth_timeline() -> Timeline {
 
 /// The same of a log whose process was killed.
 pub fn twelfth_recovered() -> Timeline {
-    before_derived(before_threads(before_children(super::recovered())))
+    before_derived(before_threads(before_children(before_languages(super::recovered()))))
 }
 
 fn before_derived(mut timeline: Timeline) -> Timeline {
@@ -97,7 +97,17 @@ pub fn derived_timeline() -> Timeline {
 
 /// The same with samples by thread, before child processes were looked at and tensors in shared memory told.
 pub fn threads_timeline() -> Timeline {
-    before_children(timeline())
+    before_children(children_timeline())
+}
+
+/// The same with child processes and shared memory, when all calls were of native code.
+pub fn children_timeline() -> Timeline {
+    before_languages(timeline())
+}
+
+fn before_languages(mut timeline: Timeline) -> Timeline {
+    timeline.stacks.iter_mut().flat_map(|stacks| &mut stacks.calls).for_each(|call| call.language = None);
+    timeline
 }
 
 fn before_children(timeline: Timeline) -> Timeline {
