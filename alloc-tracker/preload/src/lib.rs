@@ -16,6 +16,7 @@
 //! | `output.rs` | a path that no other process and no earlier program of this process has |
 //! | `children.rs` | children that are not recorded |
 //! | `begin.rs` | the start before `main`, and in forked children |
+//! | `loaded.rs` | what the process has loaded, by name |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
@@ -34,6 +35,8 @@
 // What C and C++ programs may call.
 use alloc_c as _;
 use alloc_interpose as _;
+
+mod loaded;
 
 mod next;
 mod python;

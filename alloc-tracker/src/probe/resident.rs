@@ -163,8 +163,9 @@ pub fn in_core(ranges: &[Range]) -> u64 {
     (sum * page_bytes()) as u64
 }
 
-/// Calls `work` with the address of each portion of `range`, which end at multiples of a portion's size, and a byte for each of its pages, of which the lowest bit says
-/// whether it is present; the others are reserved. Portions that are not mapped are left out.
+/// Calls `work` with the address of each portion of `range` and a byte for each of its pages, of which the lowest bit says
+/// whether it is present; the others are reserved. Each portion but the last ends at a multiple of a portion's size. Portions that
+/// are not mapped are left out.
 pub fn each_portion(range: &Range, mut work: impl FnMut(usize, &[u8])) {
     // The kernel takes the pages in portions of this size as well.
     const PAGES: usize = 4 * 1024;

@@ -90,19 +90,18 @@ impl Touched {
 
     /// The same by a quick count, held against `anonymous`.
     pub fn quick(&mut self, ranges: &[Range], anonymous: u64) -> Found {
-        let touched = self.count(ranges, Look::Lively);
-        self.held_against(anonymous, touched)
+        self.held_against(anonymous, ranges, Look::Lively)
     }
 
     /// The same by a wide count.
     pub fn wide(&mut self, ranges: &[Range], anonymous: u64) -> Found {
-        let touched = self.count(ranges, Look::NotFull);
-        self.held_against(anonymous, touched)
+        self.held_against(anonymous, ranges, Look::NotFull)
     }
 
-    /// What is to be thought of a count that has found `touched`.
-    fn held_against(&self, anonymous: u64, touched: u64) -> Found {
+    /// Counts, and says what is to be thought of it. Where there is nothing to hold a count against, none is made.
+    fn held_against(&mut self, anonymous: u64, ranges: &[Range], look: Look) -> Found {
         let Some(base) = self.base else { return Found::Wrong };
+        let touched = self.count(ranges, look);
         let (grown, expected) = (touched + base.anonymous, base.touched + anonymous);
         match grown.abs_diff(expected) <= anonymous / SAME {
             true => Found::Right(touched),

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use alloc_tracker::hooks::{self, Name};
 use alloc_tracker::unaided::{mapped, unmapped};
 
+use crate::loaded::function;
+
 /// `PyObjectArenaAllocator`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -20,12 +22,10 @@ type Exchange = unsafe extern "C" fn(*mut ArenaAllocator);
 /// What arenas are called, as a number.
 static NAME: OnceLock<Name> = OnceLock::new();
 
-/// Python's function of this name; `None` in another program.
+/// Python's function of this name, one that takes a pointer to the structure and returns nothing; `None` in another program.
 fn python(name: &CStr) -> Option<Exchange> {
-    // SAFETY: the name is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    // SAFETY: both functions that are asked for take a pointer to the structure and return nothing.
-    (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Exchange>(found) })
+    // SAFETY: both functions that are asked for have this type.
+    unsafe { function(name) }
 }
 
 /// Has arenas named that Python maps from now on. To be called once, by a thread that holds the interpreter's lock, under which Python

@@ -3,9 +3,11 @@
 //!
 //! While the interpreter ends, states and frames of other threads are freed. From then on nobody reads any, and memory that
 //! frames were in is unmapped only when those who had begun are through ([`wait_for_readers`]).
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::loaded::find;
 
 type State = unsafe extern "C" fn() -> *mut c_void;
 type IsFinalizing = unsafe extern "C" fn() -> c_int;
@@ -32,12 +34,6 @@ static READERS: AtomicU32 = AtomicU32::new(0);
 static GAVE_UP: AtomicBool = AtomicBool::new(false);
 /// How long is waited for them. A frame takes less than a microsecond.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-fn find(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the name is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
-}
 
 impl Found {
     /// What the process has of CPython; `None` in another program, and where one lacks something.

@@ -5,6 +5,8 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_ulonglong, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
+use crate::loaded::function;
+
 /// `PyObject`. What it holds is Python's.
 #[repr(C)]
 pub struct Object([u8; 0]);
@@ -59,16 +61,16 @@ impl Interpreter {
         // SAFETY: each is Python's function of this name, which has had this type in all versions since 3.7.
         unsafe {
             Some(Interpreter {
-                new_function: find(c"PyCFunction_NewEx")?,
-                new_tuple: find(c"PyTuple_New")?,
-                set_item: find(c"PyTuple_SetItem")?,
-                item: find(c"PyTuple_GetItem")?,
-                value: find(c"PyDict_GetItemWithError")?,
-                from_address: find(c"PyLong_FromVoidPtr")?,
-                number: find(c"PyLong_AsUnsignedLongLong")?,
-                truth: find(c"PyBool_FromLong")?,
-                error: find(c"PyErr_Occurred")?,
-                release: find(c"Py_DecRef")?,
+                new_function: function(c"PyCFunction_NewEx")?,
+                new_tuple: function(c"PyTuple_New")?,
+                set_item: function(c"PyTuple_SetItem")?,
+                item: function(c"PyTuple_GetItem")?,
+                value: function(c"PyDict_GetItemWithError")?,
+                from_address: function(c"PyLong_FromVoidPtr")?,
+                number: function(c"PyLong_AsUnsignedLongLong")?,
+                truth: function(c"PyBool_FromLong")?,
+                error: function(c"PyErr_Occurred")?,
+                release: function(c"Py_DecRef")?,
             })
         }
     }
@@ -154,16 +156,4 @@ impl Interpreter {
         // SAFETY: the function only looks at the thread that holds the interpreter's lock, which is this one.
         unsafe { !(self.error)().is_null() }
     }
-}
-
-/// Python's function of this name; `None` in another program.
-///
-/// # Safety
-/// `F` is a function pointer of that function's type.
-unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: the name is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    // SAFETY: as the caller promises; a function pointer is as large as a pointer.
-    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }
