@@ -6,9 +6,10 @@ use alloc_replay::NewBlocks;
 use alloc_timeline::{DeviceMemory, OutsideFigure, Record, Utilisation};
 
 use super::allocator;
-use super::book::BookReadings;
+use super::book_readings::BookReadings;
 use super::cgroup::Cgroup;
 use super::coarse::Coarse;
+use super::counted::Counted;
 use super::device::{DeviceBooks, Driver};
 use super::device_probes::DeviceProbes;
 use super::limits;
@@ -95,10 +96,10 @@ impl Probes {
         readings
     }
 
-    /// Reads what a book needs now; `session_ns` is the time since the session began. `None` when the resident set cannot
-    /// be read.
-    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
-        self.coarse.book(session_ns, survey)
+    /// Reads what a book needs now; `session_ns` is the time since the session began, `ledger` reads the ledger's sums. `None` when the
+    /// resident set cannot be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey, ledger: impl Fn() -> Counted) -> Option<BookReadings> {
+        self.coarse.book(session_ns, survey, ledger)
     }
 
     /// The columns of the coarse book of the latest reading, when `live` bytes are live.

@@ -11,7 +11,7 @@
 //! Nobody writes the rest: it is what a reader finds. A reading that is late shows there, and nowhere else.
 use alloc_replay::NewBlocks;
 
-use super::book::{BookReadings, Instruments};
+use super::book_readings::{BookReadings, Instruments};
 use super::counted::Counted;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
@@ -112,11 +112,11 @@ impl Coarse {
         self.claimed = claimed;
     }
 
-    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began. `None` when the resident
-    /// set cannot be read.
-    pub fn book(&mut self, session_ns: u64, survey: &Survey) -> Option<BookReadings> {
+    /// Reads what a book needs, which the columns use as well, `session_ns` after the session began; `ledger` reads the ledger's sums. `None`
+    /// when the resident set cannot be read.
+    pub fn book(&mut self, session_ns: u64, survey: &Survey, ledger: impl Fn() -> Counted) -> Option<BookReadings> {
         let mut watch = Stopwatch::start();
-        let readings = BookReadings::take(session_ns, survey, &mut self.instruments);
+        let readings = BookReadings::take(session_ns, survey, &mut self.instruments, ledger);
         watch.lap(Probe::Book);
         let readings = readings?;
         self.claimed = readings.claimed();

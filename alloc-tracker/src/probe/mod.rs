@@ -13,8 +13,8 @@
 //! - [`listed`]: where the allocator's mappings are; [`places`]: places in order;
 //! - [`counted`]: the ledger's sums; [`claims`]: what an allocator says of itself; [`cost`]: what the tracker keeps
 //!   resident;
-//! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line;
-//!   [`coarse`]: the same in a few columns, in every sample;
+//! - [`survey`]: resident bytes by kind of mapping; [`book`]: the account of the resident set, line by line,
+//!   from [`book_readings`]; [`coarse`]: the same in a few columns, in every sample;
 //! - [`beyond`]: the account from the resident set to the group's limit, with [`pss`] and [`neighbours`];
 //! - [`children`], [`child_looks`]: the processes that this one has started, with [`pss`];
 //! - [`interposition`]: which malloc each loaded object calls; [`mod@machine`]: the machine's properties.
@@ -61,6 +61,8 @@ pub mod survey;
 
 pub mod beyond;
 mod listed;
+
+pub mod book_readings;
 
 pub mod book;
 pub mod child_looks;

@@ -8,7 +8,9 @@ use super::clock::SessionClock;
 use super::state::with_replay;
 use super::unexplained::{leaves_much, unexplained};
 use crate::probe::Probes;
-use crate::probe::book::{self, BookReadings, Instruments};
+use crate::probe::book;
+use crate::probe::book_readings::{BookReadings, Instruments};
+use crate::probe::counted::Counted;
 use crate::probe::spent::{self, Probe, Stopwatch};
 use crate::probe::survey::Survey;
 
@@ -45,6 +47,12 @@ const MOST_SOON_SURVEYS: u32 = 4;
 /// The readings for a book that somebody asked for are taken at most so often.
 const MOST_READINGS: usize = 8;
 
+/// The ledger's sums. They are whole only when the events in the ring have been read.
+fn ledger() -> Counted {
+    with_replay(|_| ());
+    Counted::now()
+}
+
 /// The book of this instant, with a survey that was made just before. While the process changes as it is read, it is read again.
 /// `None` when the resident set cannot be read.
 pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
@@ -52,12 +60,10 @@ pub fn book_now(survey: &Survey, clock: &mut SessionClock) -> Option<Book> {
     let mut readings = None;
     for _ in 0..MOST_READINGS {
         let mut instruments = Instruments::open();
-        // The ledger's totals are whole only when the events in the ring have been read.
-        with_replay(|_| ());
-        let before = instruments.state();
+        let before = instruments.state(ledger);
         let now = clock.now_ns();
-        readings = BookReadings::take(clock.since_start(now), survey, &mut instruments);
-        if instruments.state() == before {
+        readings = BookReadings::take(clock.since_start(now), survey, &mut instruments, ledger);
+        if instruments.state(ledger) == before {
             break;
         }
     }
@@ -215,10 +221,9 @@ impl BookKeeper {
     /// Takes the book of this instant, once there has been a survey.
     fn take_book(&mut self, clock: &mut SessionClock, probes: &mut Probes) -> Option<Book> {
         let survey = self.survey.as_ref()?;
-        // The ledger's totals are whole only when the events in the ring have been read.
         with_replay(Replay::take_new_blocks).into_iter().for_each(|new| probes.told(new));
         let now = clock.now_ns();
-        self.readings = Some(probes.book(clock.since_start(now), survey)?);
+        self.readings = Some(probes.book(clock.since_start(now), survey, ledger)?);
         let book = self.book();
         book.iter().for_each(|book| self.judge(book));
         book
