@@ -47,8 +47,8 @@ def waits_for_a_descriptor():
 
 
 def waits_for_a_program():
-    say_ready()
-    subprocess.run(["sleep", "1000"])
+    # The program says it in place of this one, which waits from then on.
+    subprocess.run(["sh", "-c", "echo $PPID > ready; while :; do :; done"])
 
 
 def cleans_up():
