@@ -93,6 +93,14 @@ pub fn at_exit() -> Request {
     }
 }
 
+/// What is to become of the timeline when the process ends itself because the user interrupted it.
+pub fn at_interrupt() -> Request {
+    match at_exit() {
+        Request::Exit => Request::Interrupt,
+        other => other,
+    }
+}
+
 /// What is to become of the timeline when the process becomes another program. A child that was forked for that alone has
 /// nothing to tell.
 pub fn at_exec() -> Request {

@@ -18,6 +18,7 @@
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `loaded.rs` | what the process has loaded, by name |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
+//! | `interrupted.rs` | `kill`, by which a program ends itself after Ctrl-C |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
 //! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
@@ -52,6 +53,8 @@ mod children;
 mod begin;
 
 mod exits;
+
+mod interrupted;
 
 mod exec;
 

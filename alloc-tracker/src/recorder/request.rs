@@ -18,6 +18,8 @@ pub enum Request {
     Discard = 2,
     /// Write the timeline; the process goes on without a recording.
     Stop = 3,
+    /// Write the timeline of a process that ends because the user interrupted it.
+    Interrupt = 4,
 }
 
 impl Request {
@@ -27,6 +29,7 @@ impl Request {
             Request::Exit => Some(Ending::Exit),
             Request::Discard => None,
             Request::Stop => Some(Ending::Finished),
+            Request::Interrupt => Some(Ending::Interrupted),
         }
     }
 }
@@ -54,6 +57,7 @@ pub fn asked() -> Option<Request> {
         0 => None,
         1 => Some(Request::Exit),
         2 => Some(Request::Discard),
+        4 => Some(Request::Interrupt),
         _ => Some(Request::Stop),
     }
 }

@@ -15,6 +15,7 @@ mod guest;
 #[path = "record/programs.rs"]
 pub mod programs;
 
+use super::beside::hears_ctrl_c;
 use programs::{BLOCKS, compiled, has, sleeper};
 
 /// Ends what hangs, however slow the machine is.
@@ -53,7 +54,7 @@ fn command(timeline: &Timeline) -> Vec<String> {
 }
 
 /// Waits until `found` finds something.
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + LIMIT;
     while Instant::now() < end {
         if let Some(found) = found() {
@@ -71,14 +72,7 @@ fn started(folder: &Path, options: &[&str]) -> (Child, u32) {
     command.args(options).args(["--", text(&program)]).process_group(0);
     command.stdin(Stdio::piped()).stdout(fs::File::create(folder.join("said")).expect("a file"));
     command.stderr(fs::File::create(folder.join("told")).expect("a file"));
-    // A shell that starts this test in the background has Ctrl-C ignored, and what is ignored is inherited.
-    // SAFETY: signal takes numbers, and may be called between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            Ok(())
-        })
-    };
+    hears_ctrl_c(&mut command);
     let child = command.spawn().expect("alloc-tracker");
     let said = || fs::read_to_string(folder.join("said")).ok()?.lines().next()?.strip_prefix("ready ")?.parse().ok();
     let process = wait_for("the program's process id", said);

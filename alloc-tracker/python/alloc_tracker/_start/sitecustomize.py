@@ -1,8 +1,7 @@
 """Is found before the user's own module of this name, in every Python that ``alloc-tracker record`` starts: has imports told
 and torch watched, and then runs the user's."""
 
-import importlib.machinery
-import importlib.util
+import importlib
 import os
 import sys
 
@@ -14,12 +13,9 @@ def _leave_path() -> None:
 
 
 def _run_the_users() -> None:
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
-    if spec is None or spec.loader is None:
-        return
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    # As Python would without this one: that there is none, or that it fails, is then said in the same way.
+    sys.modules.pop("sitecustomize", None)
+    importlib.import_module("sitecustomize")
 
 
 def _watch() -> None:
