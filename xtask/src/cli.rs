@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, python, reproduce, suite};
+use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, python, reproduce, suite, wheel};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -28,6 +28,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Build everything, run every test, end in one line that says how many passed
     Test(suite::TestArgs),
+    /// Build the recorder and the Python package as one file that pip installs
+    Wheel(wheel::WheelArgs),
     /// Hold a small real run of each model, and the instructions of a malloc+free pair, against committed baselines
     Gate(gate::GateArgs),
     /// Measure what tracking costs, in interleaved pairs
@@ -51,6 +53,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
         Command::Demo(args) => demo::run(&workspace, args).map(|()| Outcome::Fine),
         Command::Reproduce(args) => reproduce::run(&workspace, &args).map(|()| Outcome::Fine),
         Command::Test(args) => suite::run(&workspace, args),
+        Command::Wheel(args) => wheel::run(&workspace, args).map(|()| Outcome::Fine),
         Command::Gate(args) => gate::run(&workspace, args),
         Command::Bench(args) => bench::run(&workspace, &args).map(|()| Outcome::Fine),
         Command::CgroupV2(args) => cgroup_v2::run(&workspace, &args),

@@ -11,7 +11,7 @@
 //! libtorch, debian, python             what is fetched: libtorch, packages of Debian, a Python with torch
 //! foreign, data, oracle                what the tests and the trainer get from packages
 //! callgrind, trainer_compare           runs of the programs that were built
-//! demo, gate, suite, bench, cgroup_v2, reproduce  the commands that build and run
+//! demo, gate, suite, bench, cgroup_v2, reproduce, wheel  the commands that build and run
 //! cli                                  what can be typed
 //! ```
 //!
@@ -49,6 +49,7 @@ mod demo;
 mod gate;
 mod reproduce;
 mod suite;
+mod wheel;
 
 mod cli;
 

@@ -30,6 +30,7 @@ mod python_imports;
 mod python_optimizers;
 mod python_suite;
 mod python_torch;
+mod python_wheel;
 mod python_workers;
 mod record;
 mod repeat;
