@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, reproduce, suite};
+use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, python, reproduce, suite, wheel};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -19,12 +19,17 @@ pub struct Cli {
 enum Command {
     /// Find or fetch libtorch and lay it out in `.libtorch/`
     Libtorch(libtorch::LibtorchArgs),
+    /// Make a Python with torch and torchvision for the tests, once for all checkouts (fetches 3 GB); what stands in the way
+    /// is said in a sentence
+    Python,
     /// From a fresh machine to the first report: four runs on real images, drawn and compared, in `target/demo/`
     Demo(demo::DemoArgs),
     /// Measure what the seed documents measured, and write a page for each experiment in `docs/reproduction/`
     Reproduce(reproduce::ReproduceArgs),
     /// Build everything, run every test, end in one line that says how many passed
     Test(suite::TestArgs),
+    /// Build the recorder and the Python package as one file that pip installs
+    Wheel(wheel::WheelArgs),
     /// Hold a small real run of each model, and the instructions of a malloc+free pair, against committed baselines
     Gate(gate::GateArgs),
     /// Measure what tracking costs, in interleaved pairs
@@ -44,9 +49,11 @@ pub fn run(cli: Cli) -> Result<Outcome> {
     let workspace = Workspace::find()?;
     match cli.command {
         Command::Libtorch(args) => libtorch::run(&workspace, args).map(|()| Outcome::Fine),
+        Command::Python => python::run(&workspace).map(|()| Outcome::Fine),
         Command::Demo(args) => demo::run(&workspace, args).map(|()| Outcome::Fine),
         Command::Reproduce(args) => reproduce::run(&workspace, &args).map(|()| Outcome::Fine),
         Command::Test(args) => suite::run(&workspace, args),
+        Command::Wheel(args) => wheel::run(&workspace, args).map(|()| Outcome::Fine),
         Command::Gate(args) => gate::run(&workspace, args),
         Command::Bench(args) => bench::run(&workspace, &args).map(|()| Outcome::Fine),
         Command::CgroupV2(args) => cgroup_v2::run(&workspace, &args),

@@ -4,13 +4,14 @@
 //!
 //! ```text
 //! outcome, user_error, progress        how commands end, what they tell the user
-//! prerequisite, checksum               what the machine must have, what files must be
+//! prerequisite, checksum, pip          what the machine must have, what files must be, what pip says
+//! shared_folder                        what all checkouts of a user share
 //! workspace, child                     the checkout and its cargo; other programs
 //! programs                             what cargo has built
-//! libtorch, debian                     what is fetched: libtorch, packages of Debian
+//! libtorch, debian, python             what is fetched: libtorch, packages of Debian, a Python with torch
 //! foreign, data, oracle                what the tests and the trainer get from packages
 //! callgrind, trainer_compare           runs of the programs that were built
-//! demo, gate, suite, bench, cgroup_v2, reproduce  the commands that build and run
+//! demo, gate, suite, bench, cgroup_v2, reproduce, wheel  the commands that build and run
 //! cli                                  what can be typed
 //! ```
 //!
@@ -19,11 +20,12 @@
 
 mod outcome;
 mod progress;
-mod python;
 mod user_error;
 
 mod checksum;
+mod pip;
 mod prerequisite;
+mod shared_folder;
 
 mod child;
 mod workspace;
@@ -32,6 +34,7 @@ mod programs;
 
 mod debian;
 mod libtorch;
+mod python;
 
 mod data;
 mod foreign;
@@ -46,6 +49,7 @@ mod demo;
 mod gate;
 mod reproduce;
 mod suite;
+mod wheel;
 
 mod cli;
 

@@ -4,15 +4,15 @@
 //! that it runs with lie beside the fixture.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use crate::child;
-use crate::prerequisite;
 use crate::progress::Progress;
+use crate::python::{Environment, Found};
 use crate::user_error::UserError;
 use crate::workspace::Workspace;
 
@@ -22,8 +22,8 @@ pub struct OracleArgs {
     /// Who is asked
     #[arg(value_enum)]
     oracle: Oracle,
-    /// A Python that has the packages already; nothing is fetched then [default: an environment in
-    /// target/oracle/torchvision, into which pip fetches 3 GB, 7 GB on disk]
+    /// A Python that has the packages already; nothing is fetched then [default: that of `cargo xtask python`, which is made
+    /// if it is not there]
     #[arg(long, value_name = "PROGRAM")]
     python: Option<PathBuf>,
 }
@@ -44,7 +44,10 @@ pub fn run(workspace: &Workspace, args: OracleArgs) -> Result<()> {
     let folder = workspace.root().join("fixtures/torchvision");
     let python = match args.python {
         Some(python) => python,
-        None => environment(&workspace.root().join("target/oracle/torchvision"), &folder.join("requirements.txt"))?,
+        None => match Environment::locate(workspace)?.make()? {
+            Found::Python(python) => python,
+            Found::Skipped(why) => return Err(UserError::new(why, "name a Python that has them with --python").into()),
+        },
     };
     let progress = Progress::open("torchvision's models");
     let mut script = Command::new(&python);
@@ -57,27 +60,4 @@ pub fn run(workspace: &Workspace, args: OracleArgs) -> Result<()> {
     let verdict = if same { "the same as before" } else { "it differs from before: see git diff" };
     println!("wrote {}: {verdict}", workspace.short(&fixture));
     Ok(())
-}
-
-/// The Python of an environment in `folder` with the packages that `requirements` names. pip fetches what is not there.
-fn environment(folder: &Path, requirements: &Path) -> Result<PathBuf> {
-    prerequisite::for_fetching()?;
-    let python = folder.join("bin/python");
-    if !prerequisite::succeeds(Command::new(&python).args(["-m", "pip", "--version"])) {
-        let made = Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder).output();
-        let made = made.context("cannot start python3")?;
-        if !made.status.success() {
-            let what = format!("no environment could be made in {}: `python3 -m venv` failed", folder.display());
-            let next = "on Debian or Ubuntu `sudo apt-get install python3-venv`; or name a Python that has torch and \
-                        torchvision with --python";
-            return Err(UserError::new(what, next).into());
-        }
-    }
-    let progress = Progress::open("torch and torchvision: up to 3 GB of PyPI packages");
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--no-input", "--no-cache-dir", "--progress-bar=off", "--requirement"]);
-    pip.arg(requirements);
-    child::run_to_end(&mut pip, &progress)?.expect_success("pip install")?;
-    progress.done("");
-    Ok(python)
 }

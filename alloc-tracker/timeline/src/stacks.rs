@@ -142,8 +142,10 @@ impl AddAssign for SiteSums {
         ] {
             *sum = sum.saturating_add(part);
         }
-        // Samples are independent of each other: the squares of their errors add up.
-        self.error_bytes = (self.error_bytes as f64).hypot(other.error_bytes as f64).round() as u64;
+        // Samples are independent of each other: the squares of their errors add up. Not by `hypot`, which would have the
+        // preloaded library need glibc 2.35.
+        let squares = [self.error_bytes, other.error_bytes].map(|bytes| (bytes as f64).powi(2));
+        self.error_bytes = squares.iter().sum::<f64>().sqrt().round() as u64;
     }
 }
 

@@ -86,8 +86,12 @@ fn a_region_of_aot_autograds_is_a_layer_that_keeps_what_it_saves() {
 
 #[test]
 fn a_region_of_inductors_is_a_layer_and_its_compilers_are_not_recorded() {
-    if std::process::Command::new("c++").arg("--version").output().is_err() {
-        println!("SKIPPED: Inductor needs a C++ compiler");
+    let Some(mut python) = python() else { return };
+    let headers =
+        "import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h'))";
+    let has_headers = run(python.args(["-c", headers])).code == Some(0);
+    if !has_headers || std::process::Command::new("c++").arg("--version").output().is_err() {
+        println!("SKIPPED: Inductor needs a C++ compiler and Python's headers");
         return;
     }
     check_training("inductor");

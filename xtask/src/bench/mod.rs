@@ -63,7 +63,7 @@ enum Part {
     Train,
     /// The probes' share of a core while a session records
     Probes,
-    /// Steps of programs in Python, recorded and plain. Needs a Python with torch, which ALLOC_TRACKER_TEST_PYTHON may name
+    /// Steps of programs in Python, recorded and plain. Needs a Python with torch: that of `cargo xtask python`, or one that ALLOC_TRACKER_TEST_PYTHON names
     Python,
     /// The tracker's memory for blocks and threads
     Footprint,

@@ -1,6 +1,6 @@
 //! What recording costs programs in Python that train with PyTorch: a step with and without the recorder, and the import.
 //!
-//! It needs a Python with torch: the one that the user names ([`python::VARIABLE`]), or `python3`.
+//! It needs a Python with torch: [`python::with_torch`], or `python3`.
 
 use std::path::PathBuf;
 
@@ -30,9 +30,10 @@ const WAYS: [(&str, &str, &[&str]); 2] =
 
 /// The ratios, for each way of recording.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
-    let own = PathBuf::from(python::named().unwrap_or_else(|| "python3".into()));
+    let own = python::with_torch(bench.workspace).unwrap_or_else(|| "python3".into());
     if !python::imports(&own, "torch") {
-        let reason = format!("no Python with torch: {} may name one", python::VARIABLE);
+        let reason =
+            format!("no Python with torch: `cargo xtask python` makes one, or {} may name one", python::VARIABLE);
         let skipped = |(key, _, title, limit): (&'static str, _, &str, f64)| Measurement {
             key,
             title: title.to_owned(),

@@ -7,7 +7,6 @@
 mod asked;
 mod folder;
 
-mod environment;
 mod same;
 
 mod networks;

@@ -1,16 +1,18 @@
 //! `cargo xtask demo --python`: torchvision's ResNet-18 in Python and the trainer's, recorded, drawn and beside each other.
 
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 
 use super::asked::DemoArgs;
-use super::environment::{self, Found};
 use super::folder::{listing, make_empty};
 use super::same;
 use crate::child;
 use crate::libtorch::{self, LibtorchArgs};
 use crate::programs;
 use crate::progress::Progress;
-use crate::python::PACKAGE;
+use crate::python::{self, Environment, Found, PACKAGE, VARIABLE};
 use crate::trainer_compare::DATA;
 use crate::workspace::Workspace;
 
@@ -20,7 +22,7 @@ const SCRIPT: &str = "xtask/src/demo/resnet18.py";
 /// Records both, draws both, and prints how they compare; or says why not.
 pub fn run(workspace: &Workspace, args: DemoArgs) -> Result<()> {
     let folder = workspace.root().join(FOLDER);
-    let python = match environment::python(workspace, &folder, args.yes, args.offline)? {
+    let python = match found_or_made(workspace, args)? {
         Found::Python(python) => python,
         Found::Skipped(why) => {
             println!("SKIPPED: {why}");
@@ -63,4 +65,37 @@ pub fn run(workspace: &Workspace, args: DemoArgs) -> Result<()> {
         println!("  {}  {} kB", workspace.short(&path), bytes.div_ceil(1000));
     }
     Ok(())
+}
+
+/// A Python with torch and torchvision: the one that the user names, or that of the environment, which is made if the user agrees.
+fn found_or_made(workspace: &Workspace, args: DemoArgs) -> Result<Found> {
+    if let Some(named) = python::named().map(PathBuf::from).filter(|named| python::imports(named, python::MODULES)) {
+        return Ok(Found::Python(named));
+    }
+    let environment = Environment::locate(workspace)?;
+    if let Some(made) = environment.made() {
+        return Ok(Found::Python(made));
+    }
+    let what = format!("{}, into {}", python::WHAT, environment.folder().display());
+    if args.offline {
+        let why = format!("{what} would be fetched, and --offline fetches nothing; {VARIABLE} may name a Python");
+        return Ok(Found::Skipped(why));
+    }
+    if !args.yes && !agreed(&what)? {
+        let why = format!("nobody agreed to fetch {what}; give --yes, or {VARIABLE} may name a Python");
+        return Ok(Found::Skipped(why));
+    }
+    environment.make()
+}
+
+/// Asks at the terminal; nobody there has agreed to nothing.
+fn agreed(what: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    print!("This fetches {what}. Go on? [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }

@@ -10,13 +10,13 @@
 //! ```
 
 use std::env;
-use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use super::version::WANTED;
+use crate::shared_folder;
 use crate::user_error::UserError;
 
 const STAMP: &str = "stamp";
@@ -31,11 +31,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `ALLOC_TRACKER_CACHE`, else `alloc-tracker` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The one in the folder that all checkouts share.
     pub fn locate() -> Result<Self> {
-        let folder = choose(|name| env::var_os(name))?;
-        let here = env::current_dir().context("the current folder is gone")?;
-        Ok(Self { folder: here.join(folder) })
+        Ok(Self { folder: shared_folder::locate()? })
     }
 
     fn complete(&self) -> PathBuf {
@@ -61,7 +59,7 @@ impl Cache {
         let next = "make room or set ALLOC_TRACKER_CACHE to a folder that can be written (1.7 GB while fetching, 0.5 GB after)";
         fs::create_dir_all(&self.folder)
             .map_err(|error| UserError::new(format!("cannot make the cache folder {shown}: {error}"), next))?;
-        let _lock = self.lock()?;
+        let _lock = shared_folder::lock(&self.folder, "lock", "libtorch")?;
         let complete = self.complete();
         if check(&complete).is_ok() {
             return Ok(complete);
@@ -84,31 +82,6 @@ impl Cache {
         }
         Ok(complete)
     }
-
-    /// Takes the lock; waits for another run that is filling the cache.
-    fn lock(&self) -> Result<File> {
-        let path = self.folder.join("lock");
-        let file = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => eprintln!("libtorch: another run is fetching it; waiting for that one"),
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
-            }
-        }
-        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
-        Ok(file)
-    }
-}
-
-fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
-    let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(folder) = folder("ALLOC_TRACKER_CACHE") {
-        return Ok(folder);
-    }
-    let above = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    let no_home = || UserError::new("no place for the cache: HOME is not set", "set ALLOC_TRACKER_CACHE to a folder");
-    Ok(above.ok_or_else(no_home)?.join("alloc-tracker"))
 }
 
 /// Whether a folder holds all files that its stamp lists, each with its size.
@@ -228,16 +201,5 @@ mod tests {
         assert_eq!(error.to_string(), "hash differs");
         let left: Vec<_> = fs::read_dir(&cache.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["lock"]);
-    }
-
-    #[test]
-    fn the_cache_lies_where_the_variables_say() {
-        let with = |pairs: &'static [(&str, &str)]| {
-            choose(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1)))
-        };
-        assert_eq!(with(&[("HOME", "/h")]).unwrap(), Path::new("/h/.cache/alloc-tracker"));
-        assert_eq!(with(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).unwrap(), Path::new("/x/alloc-tracker"));
-        assert_eq!(with(&[("HOME", "/h"), ("ALLOC_TRACKER_CACHE", "/mine")]).unwrap(), Path::new("/mine"));
-        assert_eq!(with(&[]).unwrap_err().to_string(), "no place for the cache: HOME is not set");
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::packages::{PYTHON, Wheel};
+use crate::pip::{self, Lack};
 use crate::progress::Progress;
 use crate::user_error::UserError;
 
@@ -22,10 +23,10 @@ pub fn fetch(wheels: &[Wheel], folder: &Path) -> Result<()> {
         progress.note(wheel.requirement);
         let log = folder.join("pip.log");
         let writer = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        let mut pip = Command::new("python3");
-        pip.args(arguments(wheel, folder)).env("TMPDIR", &temporary).env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
-        pip.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-        let child = pip.spawn().context("cannot start python3")?;
+        let mut python = Command::new("python3");
+        python.args(arguments(wheel, folder)).env("TMPDIR", &temporary).env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+        python.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        let child = python.spawn().context("cannot start python3")?;
         if !wait(child, || progress.at(arrived(folder, wheels)))? {
             return Err(explain(wheel, &fs::read_to_string(&log).unwrap_or_default()).into());
         }
@@ -92,27 +93,16 @@ fn measure(folder: &Path, sizes: &mut BTreeMap<String, u64>) {
 
 /// The error for a `pip` that failed: the likely reason from its log, its last lines, and what the user can do.
 fn explain(wheel: &Wheel, log: &str) -> UserError {
-    const NO_NETWORK: [&str; 7] = [
-        "NewConnectionError",
-        "Max retries exceeded",
-        "name resolution",
-        "Network is unreachable",
-        "timed out",
-        "from versions: none",
-        "ConnectionResetError",
-    ];
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let tail = lines[lines.len().saturating_sub(3)..].iter().fold(String::new(), |text, line| {
         // One warning of pip's can be as long as a page.
         let short: String = line.chars().take(300).collect();
         format!("{text}\n    pip: {short}")
     });
-    let why = if NO_NETWORK.iter().any(|sign| log.contains(sign)) {
-        "no network, or the package index cannot be reached"
-    } else if log.contains("No space left") {
-        "the disk is full (1.7 GB are needed while fetching)"
-    } else {
-        "pip could not fetch it"
+    let why = match pip::lack(log) {
+        Some(Lack::Room) => "the disk is full (1.7 GB are needed while fetching)".to_owned(),
+        Some(lack) => lack.to_string(),
+        None => "pip could not fetch it".to_owned(),
     };
     let next = "run again when there is a network (PIP_INDEX_URL and HTTPS_PROXY are honoured), or set LIBTORCH to a folder \
                 with libtorch 2.11.0, or copy the cache folder of a machine that has it and point ALLOC_TRACKER_CACHE at it";

@@ -12,7 +12,7 @@ use crate::child::{self, OutputLine};
 use crate::libtorch::{self, LibtorchArgs};
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{foreign, programs, user_error};
+use crate::{foreign, programs, python, user_error};
 
 /// What `cargo xtask test` is asked to do.
 #[derive(Args, Clone, Copy, Debug)]
@@ -60,6 +60,11 @@ pub fn run(workspace: &Workspace, args: TestArgs) -> Result<Outcome> {
         eprintln!("{}", user_error::full_message(&error));
     }
 
+    let with_torch = python::with_torch(workspace);
+    match &with_torch {
+        Some(python) => say(&format!("programs in Python run in {}", python.display())),
+        None => say("programs in Python run in python3; `cargo xtask python` makes one with torch"),
+    }
     let mut tally = Tally::default();
     let mut all_succeeded = true;
     for run in RUNS {
@@ -72,6 +77,9 @@ pub fn run(workspace: &Workspace, args: TestArgs) -> Result<Outcome> {
         cargo.args(["--no-fail-fast", "--", "--show-output"]);
         // Tests that time nothing are quickest and most repeatable when libtorch does not share the cores with them.
         cargo.env("OMP_NUM_THREADS", "1");
+        if let Some(python) = &with_torch {
+            cargo.env(python::VARIABLE, python);
+        }
         all_succeeded &= child::stream_lines(&mut cargo, |line| match line {
             OutputLine::Stderr(line)
                 if ["Running ", "Doc-tests "].iter().any(|word| line.trim_start().starts_with(word)) =>

@@ -1,4 +1,4 @@
-//! Pythons for what runs programs in Python: a named one, or that of the machine.
+//! A Python as a program that is started.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,8 +6,6 @@ use std::process::{Command, Stdio};
 
 /// Names a Python that has torch.
 pub const VARIABLE: &str = "ALLOC_TRACKER_TEST_PYTHON";
-/// The package `alloc_tracker`, in the workspace.
-pub const PACKAGE: &str = "alloc-tracker/python";
 
 /// The Python that the user names, if one is named.
 pub fn named() -> Option<OsString> {
