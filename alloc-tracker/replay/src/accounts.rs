@@ -7,6 +7,11 @@ use crate::group::Memberships;
 use crate::high_water::{AmountAtPeaks, HighWaterMarks, Span};
 use crate::scope::ScopeId;
 
+/// When there is no room for another account, there is made room for 1 in this more, and for so many at the least. An account is
+/// long, and a recording keeps the room until it ends.
+const ROOM: usize = 8;
+const LEAST_ROOM: usize = 64;
+
 /// An account's number.
 pub type AccountId = u32;
 
@@ -73,6 +78,9 @@ impl Accounts {
     /// Opens an account, of which there must be none yet.
     pub fn open(&mut self, scope: ScopeId, category: Category, groups: Memberships) -> AccountId {
         let number = self.accounts.len() as AccountId;
+        if self.accounts.len() == self.accounts.capacity() {
+            self.accounts.reserve_exact(self.accounts.len() / ROOM + LEAST_ROOM);
+        }
         self.accounts.push(Account {
             scope,
             category,

@@ -6,6 +6,7 @@ use alloc_timeline::{Record, TrackerCost};
 
 use super::clock::SessionClock;
 use super::counts;
+use super::output::Output;
 use crate::ledger::totals;
 use crate::{probe, scope, scopes};
 
@@ -24,8 +25,9 @@ pub fn peak_ns(replayed: &[Record]) -> Option<u64> {
     })
 }
 
-/// What the tracker has cost and lost so far.
-pub fn tracker_cost(losses: &[String]) -> TrackerCost {
+/// What the tracker has cost and lost so far, without the lines that wait to be written: those of the last records are long.
+pub fn tracker_cost(output: &mut Output) -> TrackerCost {
+    output.flush();
     let overhead = probe::cost::overhead_now();
     TrackerCost {
         overhead_bytes: Some(overhead.values().sum()),
@@ -33,7 +35,7 @@ pub fn tracker_cost(losses: &[String]) -> TrackerCost {
         dropped_events: Some(totals::DROPPED_EVENTS.load(Ordering::Relaxed)),
         foreign_frees: Some(totals::FOREIGN_FREES.load(Ordering::Relaxed)),
         overflowed_scopes: Some(scope::overflowed() + scopes::too_deep()),
-        losses: losses.to_vec(),
+        losses: output.losses().to_vec(),
         probes_ns: probe::spent::by_probe(),
     }
 }

@@ -126,7 +126,18 @@ impl Dumps {
         let (name, marked_ns) = mark.unwrap_or_else(|| (reason.to_owned(), now));
         let time_ns = recording.clock.since_start(marked_ns);
         let mut last = Vec::from_iter(book.map(|book| Record::MarkBook(MarkBook { name, time_ns, book })));
-        recording.close(replayed, now, Ending::Dumped, |_, record| last.push(record));
+        recording.close(replayed, now, Ending::Dumped, |output, record| {
+            // What the recording writes down now and then anyway replaces what it wrote before, and is not kept twice.
+            if matches!(
+                record,
+                Record::Peak(_) | Record::HighWaters(_) | Record::Totals(_) | Record::Analysis(_) | Record::Unread(_)
+            ) {
+                output.record(record);
+                output.flush();
+            } else {
+                last.push(record);
+            }
+        });
         let Some(sites) = sites else { return Some(recording.output.dump(reason, number, last)) };
         // Finding names takes a while, and the process may be killed meanwhile. So the dump is written without names
         // first.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use alloc_timeline::log::{Compacted, Compaction, LogFile};
-use alloc_timeline::{Assembler, Record, store};
+use alloc_timeline::{Assembler, Record};
 
 /// A timeline that is being recorded, in memory and in the log.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Output {
         let mut assembler = self.assembler.clone();
         last.into_iter().for_each(|record| assembler.apply(record));
         let path = self.dump_path(word, number);
-        let stored = store(&assembler.timeline(), &path);
+        let stored = assembler.store(&path);
         (path, stored)
     }
 
@@ -105,8 +105,7 @@ impl Output {
     /// Writes the timeline and removes the log. On an error the log stays.
     pub fn finish(mut self) -> Finished {
         self.flush();
-        let timeline = self.assembler.timeline();
-        let stored = store(&timeline, &self.path);
+        let stored = self.assembler.store(&self.path);
         let log = self.log.path().to_owned();
         if stored.is_ok() {
             // The timeline is written, so a log that cannot be removed does no harm.
@@ -114,6 +113,6 @@ impl Output {
         } else {
             self.log.cancel();
         }
-        Finished { path: self.path, log, stored, peak_bytes: timeline.peak.live_bytes, losses: self.losses }
+        Finished { path: self.path, log, stored, peak_bytes: self.assembler.peak_bytes(), losses: self.losses }
     }
 }

@@ -293,7 +293,7 @@ impl Recording {
         let figures = self.probes.figures(rss_at_peak);
         write(&mut self.output, Record::OutsideFigures(figures));
         // The threads' processor time is read last, so that what the probes took is a part of it.
-        let cost = closing::tracker_cost(self.output.losses());
+        let cost = closing::tracker_cost(&mut self.output);
         write(&mut self.output, Record::Tracker(cost));
         self.utilisation().into_iter().for_each(|record| write(&mut self.output, record));
         write(&mut self.output, Record::End { time_ns: self.clock.since_start(now_ns), ending });

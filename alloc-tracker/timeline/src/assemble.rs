@@ -4,17 +4,16 @@
 //! (`samples.rs`), neighbours are merged in pairs. The one with more live bytes stays, and its `high_bytes` becomes that of
 //! the pair. So the timeline stays within its bound and keeps its peaks.
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use crate::analysis::Analysis;
-use crate::derived_phase::DerivedPhase;
+use crate::analysis_text::AnalysisText;
 use crate::file::{
-    Allocator, AtExit, Book, ChildProcesses, DeviceMemory, DevicePrediction, Ending, Energy, FORMAT_NAME,
-    FORMAT_VERSION, HighWater, Machine, Mark, MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution,
-    SharedMemory, Snapshot, Step, Timeline, Totals, TrackerCost, Utilisation,
+    Allocator, Book, ChildProcesses, DeviceMemory, DevicePrediction, Ending, Energy, HighWater, Machine, Mark,
+    MarkBook, NearLimit, OutsideFigure, PeakRequested, Resolution, SharedMemory, Snapshot, Step, Totals, TrackerCost,
+    Utilisation,
 };
 use crate::joined_steps::JoinedSteps;
 use crate::record::Record;
-use crate::resident::resident_set;
 use crate::samples::Samples;
 use crate::scope::Scope;
 use crate::stacks::Stacks;
@@ -32,41 +31,43 @@ const MAX_MARKS: usize = 16 * 1024;
 const MAX_NEAR_LIMITS: usize = 64;
 
 /// Makes a timeline of records: see [`Assembler::apply`] and [`Assembler::timeline`].
+///
+/// A clone shares what is long, until one of the two takes in more of it.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
-    started: bool,
-    ending: Option<Ending>,
-    duration_ns: u64,
-    run: BTreeMap<String, serde_json::Value>,
-    machine: Machine,
-    allocator: Allocator,
-    interposition: Vec<Resolution>,
-    scopes: Vec<Scope>,
-    layer_kinds: BTreeMap<String, String>,
-    interval_ns: u64,
-    samples: Samples,
-    marks: VecDeque<Mark>,
-    steps: VecDeque<Step>,
-    peak: Snapshot,
-    peak_requested: Option<PeakRequested>,
-    high_waters: Vec<HighWater>,
-    totals: Totals,
-    at_exit: Option<Snapshot>,
-    book: Option<Book>,
-    mark_books: Vec<MarkBook>,
-    near_limits: VecDeque<NearLimit>,
-    child_processes: Option<ChildProcesses>,
-    lanes: Vec<OutsideFigure>,
-    tracker: Option<TrackerCost>,
-    analysis: Option<Analysis>,
-    unread: Option<Unread>,
-    device_predictions: Vec<DevicePrediction>,
-    devices: Vec<DeviceMemory>,
-    shared_memory: Option<SharedMemory>,
-    stacks: Option<Stacks>,
-    utilisation: Option<Utilisation>,
-    step_times: JoinedSteps,
-    energy: Option<Energy>,
+    pub(crate) started: bool,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) duration_ns: u64,
+    pub(crate) run: BTreeMap<String, serde_json::Value>,
+    pub(crate) machine: Machine,
+    pub(crate) allocator: Allocator,
+    pub(crate) interposition: Vec<Resolution>,
+    pub(crate) scopes: Arc<Vec<Scope>>,
+    pub(crate) layer_kinds: BTreeMap<String, String>,
+    pub(crate) interval_ns: u64,
+    pub(crate) samples: Arc<Samples>,
+    pub(crate) marks: VecDeque<Mark>,
+    pub(crate) steps: Arc<VecDeque<Step>>,
+    pub(crate) peak: Snapshot,
+    pub(crate) peak_requested: Option<PeakRequested>,
+    pub(crate) high_waters: Vec<HighWater>,
+    pub(crate) totals: Totals,
+    pub(crate) at_exit: Option<Snapshot>,
+    pub(crate) book: Option<Book>,
+    pub(crate) mark_books: Vec<MarkBook>,
+    pub(crate) near_limits: VecDeque<NearLimit>,
+    pub(crate) child_processes: Option<ChildProcesses>,
+    pub(crate) lanes: Vec<OutsideFigure>,
+    pub(crate) tracker: Option<TrackerCost>,
+    pub(crate) analysis: Option<AnalysisText>,
+    pub(crate) unread: Option<Unread>,
+    pub(crate) device_predictions: Vec<DevicePrediction>,
+    pub(crate) devices: Vec<DeviceMemory>,
+    pub(crate) shared_memory: Option<SharedMemory>,
+    pub(crate) stacks: Option<Stacks>,
+    pub(crate) utilisation: Option<Utilisation>,
+    pub(crate) step_times: JoinedSteps,
+    pub(crate) energy: Option<Energy>,
 }
 
 impl Assembler {
@@ -94,7 +95,7 @@ impl Assembler {
                 self.run.insert(key, value);
             }
             Record::Resolution(resolution) => self.interposition.push(resolution),
-            Record::Scope(scope) => self.scopes.push(scope),
+            Record::Scope(scope) => Arc::make_mut(&mut self.scopes).push(scope),
             Record::LayerKind { layer, kind } if kind.is_empty() => {
                 self.layer_kinds.remove(&layer);
             }
@@ -103,18 +104,19 @@ impl Assembler {
             }
             Record::Sample(sample) => {
                 self.reach(sample.time_ns);
-                self.samples.whole(sample);
+                Arc::make_mut(&mut self.samples).whole(sample);
             }
             Record::Changes(sample) => {
                 self.reach(sample.time_ns);
-                self.samples.changed(sample);
+                Arc::make_mut(&mut self.samples).changed(sample);
             }
             Record::Mark(mark) => self.mark(mark),
             Record::Step(step) => {
                 self.reach(step.end_ns);
-                self.steps.push_back(step);
-                if self.steps.len() > MAX_STEPS {
-                    self.steps.pop_front();
+                let steps = Arc::make_mut(&mut self.steps);
+                steps.push_back(step);
+                if steps.len() > MAX_STEPS {
+                    steps.pop_front();
                 }
             }
             Record::Peak(peak) => {
@@ -145,7 +147,7 @@ impl Assembler {
             Record::Tracker(tracker) => self.tracker = Some(tracker),
             Record::Analysis(analysis) => {
                 self.reach(analysis.time_ns);
-                self.analysis = Some(*analysis);
+                self.analysis = Some(AnalysisText::of(&analysis));
             }
             Record::Unread(unread) => self.unread = Some(*unread),
             Record::DevicePredictions(predictions) => self.device_predictions = predictions,
@@ -160,99 +162,6 @@ impl Assembler {
                 self.ending = Some(ending);
             }
         }
-    }
-
-    /// The timeline of all records so far. Without a [`Record::End`] its ending is [`Ending::Recovered`].
-    /// What only the end of a recording tells is not known then; the resident set is that of the samples.
-    pub fn timeline(self) -> Timeline {
-        let series = self.samples.series(&self.scopes, self.interval_ns);
-        let mut lanes = self.lanes;
-        if self.ending.is_none() && lanes.is_empty() {
-            lanes.extend(resident_set(&series, self.peak.time_ns));
-        }
-        Timeline {
-            format: FORMAT_NAME.to_owned(),
-            format_version: FORMAT_VERSION,
-            ending: self.ending.unwrap_or(Ending::Recovered),
-            duration_ns: self.duration_ns,
-            series,
-            run: self.run,
-            machine: self.machine,
-            allocator: self.allocator,
-            interposition: self.interposition,
-            derived_phases: derived_phases(&self.scopes),
-            layer_kinds: self.layer_kinds,
-            scopes: self.scopes,
-            marks: self.marks.into(),
-            steps: self.steps.into(),
-            unread: self.unread.filter(|unread| unread.is_of(self.peak.time_ns, self.peak.live_bytes)),
-            peak: self.peak,
-            peak_requested: self.peak_requested,
-            high_waters: self.high_waters,
-            totals: self.totals,
-            at_exit: self.at_exit.map(|snapshot| AtExit { snapshot }),
-            book: self.book,
-            mark_books: self.mark_books,
-            near_limits: self.near_limits.into(),
-            child_processes: self.child_processes,
-            lanes,
-            tracker: self.tracker.unwrap_or_default(),
-            analysis: self.analysis,
-            device_predictions: self.device_predictions,
-            devices: self.devices,
-            shared_memory: self.shared_memory,
-            stacks: self.stacks,
-            utilisation: self.utilisation,
-            step_times: self.step_times.into_entries(),
-            energy: self.energy,
-        }
-    }
-
-    /// The fewest records that give the same timeline: a log in its shortest form.
-    pub fn records(&self) -> Vec<Record> {
-        let mut records = vec![Record::Start {
-            format_version: FORMAT_VERSION,
-            run: self.run.clone(),
-            machine: self.machine.clone(),
-            allocator: self.allocator.clone(),
-            interval_ns: self.interval_ns,
-        }];
-        records.extend(self.interposition.iter().cloned().map(Record::Resolution));
-        records.extend(self.scopes.iter().cloned().map(Record::Scope));
-        let kinds = self.layer_kinds.iter().map(|(layer, kind)| (layer.clone(), kind.clone()));
-        records.extend(kinds.map(|(layer, kind)| Record::LayerKind { layer, kind }));
-        records.extend(self.samples.records());
-        records.extend(self.marks.iter().cloned().map(Record::Mark));
-        records.extend(self.steps.iter().cloned().map(Record::Step));
-        records.push(Record::Peak(self.peak.clone()));
-        records.extend(self.peak_requested.map(Record::PeakRequested));
-        records.extend(self.book.iter().cloned().map(Record::Book));
-        records.extend(self.mark_books.iter().cloned().map(Record::MarkBook));
-        records.extend(self.near_limits.iter().cloned().map(Record::NearLimit));
-        records.extend(self.child_processes.iter().cloned().map(Record::ChildProcesses));
-        records.push(Record::HighWaters(self.high_waters.clone()));
-        records.push(Record::Totals(self.totals.clone()));
-        records.extend(self.at_exit.iter().cloned().map(Record::AtExit));
-        if !self.lanes.is_empty() {
-            records.push(Record::OutsideFigures(self.lanes.clone()));
-        }
-        records.extend(self.tracker.iter().cloned().map(Record::Tracker));
-        records.extend(self.analysis.iter().cloned().map(|analysis| Record::Analysis(Box::new(analysis))));
-        records.extend(self.unread.iter().cloned().map(|unread| Record::Unread(Box::new(unread))));
-        if !self.device_predictions.is_empty() {
-            records.push(Record::DevicePredictions(self.device_predictions.clone()));
-        }
-        if !self.devices.is_empty() {
-            records.push(Record::Devices(self.devices.clone()));
-        }
-        records.extend(self.shared_memory.iter().cloned().map(Record::SharedMemory));
-        records.extend(self.stacks.iter().cloned().map(|stacks| Record::Stacks(Box::new(stacks))));
-        records.extend(self.utilisation.iter().cloned().map(|utilisation| Record::Utilisation(Box::new(utilisation))));
-        let step_times = self.step_times.entries().iter().cloned();
-        records.extend(step_times.map(|step| Record::StepTimes(Box::new(step))));
-        records.extend(self.energy.iter().cloned().map(|energy| Record::Energy(Box::new(energy))));
-        records.extend(self.ending.map(|ending| Record::End { time_ns: self.duration_ns, ending }));
-        records
     }
 
     /// The session has lasted until `time_ns` at least.
@@ -286,12 +195,6 @@ impl Assembler {
             self.marks.pop_front();
         }
     }
-}
-
-/// The derived phases among those of the scopes, each once.
-fn derived_phases(scopes: &[Scope]) -> Vec<String> {
-    let is_used = |phase: &DerivedPhase| scopes.iter().any(|scope| scope.phase == phase.name());
-    DerivedPhase::ALL.into_iter().filter(is_used).map(|phase| phase.name().to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ mod file;
 mod contradiction;
 mod record;
 
+mod analysis_text;
 mod joined_steps;
 mod load;
 mod resident;
@@ -61,6 +62,9 @@ mod samples;
 mod store;
 
 mod assemble;
+mod columns;
+
+mod assembled;
 
 pub mod log;
 

@@ -45,14 +45,32 @@ impl Packed {
 /// The numbers must ascend.
 impl FromIterator<(u64, u64)> for Packed {
     fn from_iter<I: IntoIterator<Item = (u64, u64)>>(values: I) -> Self {
-        let (mut packed, mut before) = (Vec::new(), 0);
-        for (number, value) in values {
-            debug_assert!(number >= before, "{number} after {before}");
-            push(&mut packed, number - before);
-            push(&mut packed, value);
-            before = number;
-        }
-        Packed(packed.into_boxed_slice())
+        let mut packing = Packing::default();
+        values.into_iter().for_each(|(number, value)| packing.push(number, value));
+        packing.packed()
+    }
+}
+
+/// Values that are being packed, one after the other.
+#[derive(Debug, Default)]
+pub struct Packing {
+    bytes: Vec<u8>,
+    /// The number of the latest value.
+    before: u64,
+}
+
+impl Packing {
+    /// Adds the next value. Its number must be at least that of the one before.
+    pub fn push(&mut self, number: u64, value: u64) {
+        debug_assert!(number >= self.before, "{number} after {}", self.before);
+        push(&mut self.bytes, number - self.before);
+        push(&mut self.bytes, value);
+        self.before = number;
+    }
+
+    /// All of them.
+    pub fn packed(self) -> Packed {
+        Packed(self.bytes.into_boxed_slice())
     }
 }
 

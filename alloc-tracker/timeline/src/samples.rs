@@ -4,10 +4,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::file::Series;
 use crate::packed::Packed;
 use crate::record::{Record, Sample};
-use crate::scope::{Category, Dimension, Scope};
+use crate::scope::Category;
 
 /// The most samples that a timeline holds.
 pub const MAX_SAMPLES: usize = 2048;
@@ -17,16 +16,16 @@ const MAX_BYTES: usize = 2 << 20;
 const LEAST_SAMPLES: usize = 256;
 
 /// Scope number and category.
-type Owner = (u32, Category);
+pub type Owner = (u32, Category);
 type Probe = Cow<'static, str>;
 
 /// A sample, as its differences from the one before. An owner that has nothing any more has 0 bytes.
 #[derive(Clone, Debug)]
-struct Change {
-    time_ns: u64,
-    live_bytes: u64,
-    requested_bytes: u64,
-    high_bytes: u64,
+pub struct Change {
+    pub time_ns: u64,
+    pub live_bytes: u64,
+    pub requested_bytes: u64,
+    pub high_bytes: u64,
     /// Bytes by [`owner_number`].
     owners: Packed,
     /// By the probe's place in [`Samples::names`]: 0 for no reading, or else the reading + 1. (No probe reads 2^64 - 1.)
@@ -53,6 +52,11 @@ fn row(number: u64, bytes: u64) -> (u32, Category, u64) {
 /// A reading as [`Change::probes`] have it.
 fn packed_reading(reading: Option<u64>) -> u64 {
     reading.map_or(0, |reading| reading.saturating_add(1))
+}
+
+/// The reading that [`packed_reading`] has packed.
+pub fn unpacked_reading(packed: u64) -> Option<u64> {
+    packed.checked_sub(1)
 }
 
 /// The samples so far, in order.
@@ -113,9 +117,9 @@ impl Samples {
         })
     }
 
-    /// The probes' readings in a change.
-    fn readings(&self, change: &Change) -> impl Iterator<Item = (&Probe, Option<u64>)> {
-        change.probes.iter().map(|(place, reading)| (&self.names[place as usize], reading.checked_sub(1)))
+    /// The probes' readings in a change, as [`unpacked_reading`] takes them.
+    pub fn readings(&self, change: &Change) -> impl Iterator<Item = (&Probe, u64)> {
+        change.probes.iter().map(|(place, reading)| (&self.names[place as usize], reading))
     }
 
     /// Records that make the same samples.
@@ -123,70 +127,27 @@ impl Samples {
         self.changes.iter().map(|change| {
             let &Change { time_ns, live_bytes, requested_bytes, high_bytes, .. } = change;
             let rows = change.owners.iter().map(|(number, bytes)| row(number, bytes)).collect();
-            let probes = self.readings(change).map(|(name, reading)| (name.clone(), reading)).collect();
+            let reading = |(name, reading): (&Probe, u64)| (name.clone(), unpacked_reading(reading));
+            let probes = self.readings(change).map(reading).collect();
             Record::Changes(Sample { time_ns, live_bytes, requested_bytes, high_bytes, rows, probes })
         })
     }
 
-    /// The samples in columns.
-    pub fn series(&self, scopes: &[Scope], interval_ns: u64) -> Series {
-        let nobody = Scope::default();
-        let mut series = Series { interval_ns, ..Series::default() };
-        let mut owners: BTreeMap<Owner, u64> = BTreeMap::new();
-        let mut names: [BTreeMap<&str, Column<u64, u128>>; 4] = Default::default();
-        let mut probes: BTreeMap<&str, Column<Option<u64>, Option<u64>>> = BTreeMap::new();
-        for (index, change) in self.changes.iter().enumerate() {
-            series.time_ns.push(change.time_ns);
-            series.live_bytes.push(change.live_bytes);
-            series.requested_bytes.push(change.requested_bytes);
-            series.high_bytes.push(change.high_bytes);
-            for (owner, bytes) in change.owners.iter().map(|(number, bytes)| (owner(number), bytes)) {
-                let before = owners.insert(owner, bytes).unwrap_or_default();
-                if bytes == before {
-                    continue;
-                }
-                let scope = scopes.get(owner.0 as usize).unwrap_or(&nobody);
-                for (dimension, columns) in Dimension::ALL.into_iter().zip(&mut names) {
-                    let column = columns.entry(dimension.of(scope, owner.1)).or_insert_with(|| Column::new(index));
-                    column.now = column.now + u128::from(bytes) - u128::from(before);
-                }
-            }
-            let most = u128::from(u64::MAX);
-            names.iter_mut().flat_map(BTreeMap::values_mut).for_each(|column| {
-                column.values.push(column.now.min(most) as u64);
-            });
-            for (name, reading) in self.readings(change) {
-                probes.entry(name).or_insert_with(|| Column::new(index)).now = reading;
-            }
-            probes.values_mut().for_each(|column| column.values.push(column.now));
-        }
-        for (dimension, columns) in Dimension::ALL.into_iter().zip(names) {
-            *series.by_mut(dimension) =
-                columns.into_iter().map(|(name, column)| (name.to_owned(), column.values)).collect();
-        }
-        series.probes = probes.into_iter().map(|(name, column)| (name.to_owned(), column.values)).collect();
-        series
+    /// The samples, each as its differences from the one before.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
     }
 }
 
 impl Change {
+    /// The bytes of the owners that differ.
+    pub fn owners(&self) -> impl Iterator<Item = (Owner, u64)> {
+        self.owners.iter().map(|(number, bytes)| (owner(number), bytes))
+    }
+
     /// How many bytes its differences take.
     fn bytes(&self) -> usize {
         self.owners.bytes() + self.probes.bytes()
-    }
-}
-
-/// A column that is being filled.
-struct Column<V, N> {
-    values: Vec<V>,
-    /// Its next value. For columns of owners it is a sum, in a type that is wide enough for any sum of `u64`.
-    now: N,
-}
-
-impl<V: Clone + Default, N: Default> Column<V, N> {
-    /// A column with nothing in its first `entries`.
-    fn new(entries: usize) -> Self {
-        Column { values: vec![V::default(); entries], now: N::default() }
     }
 }
 
@@ -229,6 +190,8 @@ fn merge_pairs(changes: Vec<Change>) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::series;
+    use crate::scope::Scope;
 
     fn sample(time_ns: u64, live_bytes: u64, rows: Vec<(u32, Category, u64)>) -> Sample {
         let probes = vec![("rss".into(), Some(live_bytes * 2))];
@@ -247,7 +210,7 @@ mod tests {
             let live = if time == 54_321 { spike } else { time % 100 };
             samples.whole(sample(time, live, vec![(0, Category::Other, live)]));
         }
-        let series = samples.series(&scopes(1), 1);
+        let series = series(&samples, &scopes(1), 1);
         assert!(series.time_ns.len() <= MAX_SAMPLES);
         assert_eq!(series.live_bytes.iter().max(), Some(&spike));
         assert_eq!(series.high_bytes.iter().max(), Some(&(spike + 1)));
@@ -274,8 +237,8 @@ mod tests {
             changed.changed(sample(time, live, rows(&|owner| now[owner] != before[owner])));
             before = now;
         }
-        let series = whole.series(&scopes(5), 1);
-        assert_eq!(series, changed.series(&scopes(5), 1));
+        let series = series(&whole, &scopes(5), 1);
+        assert_eq!(series, series(&changed, &scopes(5), 1));
         for (index, &time) in series.time_ns.iter().enumerate() {
             let sum: u64 = series.by_phase.values().map(|column| column[index]).sum();
             assert_eq!(sum, series.live_bytes[index], "at {time}");
@@ -286,7 +249,7 @@ mod tests {
             let Record::Changes(sample) = record else { panic!("{record:?}") };
             again.changed(sample);
         }
-        assert_eq!(again.series(&scopes(5), 1), series);
+        assert_eq!(series(&again, &scopes(5), 1), series);
         // The next sample is told as differences from the last one, which must have stayed.
         assert_eq!((again.owners, again.probes), (changed.owners, changed.probes));
     }
@@ -315,7 +278,7 @@ mod tests {
         let most = vec![(0, Category::Other, u64::MAX), (0, Category::Other, 2), (9, Category::Other, 3)];
         samples.whole(sample(1, 1, most));
         samples.changed(sample(2, 2, vec![(0, Category::Other, 5), (0, Category::Input, u64::MAX)]));
-        let series = samples.series(&scopes(1), 1);
+        let series = series(&samples, &scopes(1), 1);
         assert_eq!(series.by_category["other"], [u64::MAX, 8]);
         assert_eq!(series.by_phase["phase 0"], [u64::MAX, u64::MAX]);
     }

@@ -21,7 +21,11 @@ use crate::kept_file::KeptFile;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn store(timeline: &Timeline, path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref();
+    store_by(path.as_ref(), |out| encode(timeline, out))
+}
+
+/// [`store`] of what `encode` writes.
+pub fn store_by(path: &Path, encode: impl FnOnce(&mut BufWriter<&mut KeptFile>) -> io::Result<()>) -> io::Result<()> {
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -32,7 +36,7 @@ pub fn store(timeline: &Timeline, path: impl AsRef<Path>) -> io::Result<()> {
         .suffix(".partial")
         .make_in(folder, |path| KeptFile::create_new(path))?;
     let mut out = BufWriter::new(partial.as_file_mut());
-    encode(timeline, &mut out)?;
+    encode(&mut out)?;
     out.flush()?;
     drop(out);
     partial.persist(path)?;

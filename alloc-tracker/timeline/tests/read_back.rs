@@ -16,8 +16,47 @@ fn text(timeline: &Timeline) -> Vec<u8> {
     bytes
 }
 
+/// What an assembler writes without making a timeline.
+fn streamed(assembler: &Assembler) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    assembler.encode(&mut bytes).unwrap();
+    bytes
+}
+
 fn error(bytes: &[u8]) -> LoadError {
     parse(bytes, Path::new("x.timeline.json")).unwrap_err()
+}
+
+/// After no record, after one, and so on: what a recorder writes is the timeline.
+#[test]
+fn what_is_written_without_a_timeline_is_the_timeline() {
+    let mut assembler = Assembler::new();
+    for record in [None].into_iter().chain(full::records().into_iter().map(Some)) {
+        let said = format!("{record:?}");
+        record.into_iter().for_each(|record| assembler.apply(record));
+        let timeline = text(&assembler.clone().timeline());
+        assert_eq!(String::from_utf8(streamed(&assembler)).unwrap(), String::from_utf8(timeline).unwrap(), "{said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.timeline.json");
+    assembler.store(&path).unwrap();
+    assert_eq!(load(&path).unwrap(), full::timeline());
+}
+
+/// A copy has what the recorder had when it was made, and the recorder does not have what was added to the copy.
+#[test]
+fn a_copy_and_the_recorder_go_on_by_themselves() {
+    let mut assembler = Assembler::new();
+    full::records().into_iter().for_each(|record| assembler.apply(record));
+    let mut copy = assembler.clone();
+    let sample = |time_ns| Record::Sample(Sample { time_ns, ..Sample::default() });
+    copy.apply(sample(100));
+    assembler.apply(sample(200));
+    copy.apply(Record::Scope(Scope { phase: "copied".into(), ..Scope::default() }));
+    let [copy, whole] = [copy, assembler].map(Assembler::timeline);
+    assert_eq!(copy.series.time_ns, [10, 100]);
+    assert_eq!(whole.series.time_ns, [10, 200]);
+    assert_eq!(copy.scopes.len(), whole.scopes.len() + 1);
 }
 
 /// A recorder that is killed has written a higher peak, perhaps, than the one whose reads it wrote.
@@ -242,7 +281,9 @@ proptest! {
             let lines = lines.into_iter().map(|(name, bytes)| BookLine { name, bytes, ..BookLine::default() }).collect();
             assembler.apply(Record::Book(Book { time_ns: 1, live_bytes: 1, rss_bytes, lines, beyond: Vec::new() }));
         }
+        let streamed = streamed(&assembler);
         let timeline = assembler.timeline();
+        prop_assert_eq!(&String::from_utf8(streamed).unwrap(), &String::from_utf8(text(&timeline)).unwrap());
         prop_assert_eq!(parse(&text(&timeline), Path::new("x")).unwrap(), timeline);
     }
 }
