@@ -237,19 +237,19 @@ mod tests {
             changed.changed(sample(time, live, rows(&|owner| now[owner] != before[owner])));
             before = now;
         }
-        let series = series(&whole, &scopes(5), 1);
-        assert_eq!(series, series(&changed, &scopes(5), 1));
-        for (index, &time) in series.time_ns.iter().enumerate() {
-            let sum: u64 = series.by_phase.values().map(|column| column[index]).sum();
-            assert_eq!(sum, series.live_bytes[index], "at {time}");
-            assert_eq!(series.by_phase["phase 0"][index], time * 7 % 11 * u64::from(time % 3 != 0));
+        let told = series(&whole, &scopes(5), 1);
+        assert_eq!(told, series(&changed, &scopes(5), 1));
+        for (index, &time) in told.time_ns.iter().enumerate() {
+            let sum: u64 = told.by_phase.values().map(|column| column[index]).sum();
+            assert_eq!(sum, told.live_bytes[index], "at {time}");
+            assert_eq!(told.by_phase["phase 0"][index], time * 7 % 11 * u64::from(time % 3 != 0));
         }
         let mut again = Samples::default();
         for record in changed.records() {
             let Record::Changes(sample) = record else { panic!("{record:?}") };
             again.changed(sample);
         }
-        assert_eq!(series(&again, &scopes(5), 1), series);
+        assert_eq!(series(&again, &scopes(5), 1), told);
         // The next sample is told as differences from the last one, which must have stayed.
         assert_eq!((again.owners, again.probes), (changed.owners, changed.probes));
     }

@@ -81,7 +81,7 @@ impl Program {
     }
 
     /// That gets this signal.
-    pub fn is_sent(mut self, signal: Sent, what: While) -> Program {
+    pub fn sent(mut self, signal: Sent, what: While) -> Program {
         self.signal = Some((signal, what));
         self
     }

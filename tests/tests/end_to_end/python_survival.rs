@@ -118,7 +118,7 @@ fn sigint_that_a_program_sends_itself() {
 fn ctrl_c(way: &str, what: While, code: i32, ending: Ending) {
     each(
         &["interrupted.py", way],
-        |program| program.is_sent(Sent::CtrlC, what),
+        |program| program.sent(Sent::CtrlC, what),
         |plain, endings| {
             assert_eq!((plain.code, endings), (Some(code), &[ending][..]), "{way}: {}", plain.stderr);
         },
@@ -148,7 +148,7 @@ fn ctrl_c_that_is_caught() {
 fn ctrl_c_while_it_waits_for_a_program() {
     each(
         &["interrupted.py", "waits_for_a_program"],
-        |program| program.is_sent(Sent::CtrlC, While::Waiting),
+        |program| program.sent(Sent::CtrlC, While::Waiting),
         |plain, endings| {
             assert_eq!(plain.code, Some(128 + libc::SIGINT), "{}", plain.stderr);
             // What it waits for gets the signal as well, and has no handler: it leaves a log, or ends itself as some shells do.
@@ -165,7 +165,7 @@ fn sigterm() {
     {
         each(
             &["terminated.py", way],
-            |program| program.is_sent(Sent::Sigterm, While::Waiting),
+            |program| program.sent(Sent::Sigterm, While::Waiting),
             |plain, endings| {
                 assert_eq!((plain.code, endings), (Some(code), &[ending][..]), "{way}: {}", plain.stderr);
             },
