@@ -20,11 +20,11 @@ const SAME_STEP: u64 = 256;
 /// before by 1 part in this: so there is always something left for the next peak.
 const MORE_BOOKS: u64 = 20;
 const HIGHER_STEP: u64 = 32;
-/// A book is taken in any case when the live bytes are more than so many times those of the one before: a process can double them
-/// only a few times, and a book of half the peak explains little of it.
-const MUCH_HIGHER: u64 = 2;
+/// A book is taken in any case when the live bytes are more than those of the one before by 1 part in this: a process can raise them so only
+/// some times, and a book of two thirds of the peak explains little of it.
+const MUCH_HIGHER_STEP: u64 = 4;
 /// So is one of a peak that is higher by 1 part in [`HIGHER_STEP`], when the one before is older than so many nanoseconds ...
-const LATE_BOOK_NS: u64 = 500_000_000;
+const LATE_BOOK_NS: u64 = 100_000_000;
 /// ... and a survey that a book wants, when the one before is older than this. A program that loads libraries for seconds has spent what
 /// there is for both long before its peak.
 const LATE_SURVEY_NS: u64 = 2_000_000_000;
@@ -145,7 +145,7 @@ impl BookKeeper {
         let (booked, age_ns) = (readings.counted.live, session_ns.saturating_sub(readings.time_ns));
         let is_at_peak = !is_more(self.peak.0, live, MISSED_STEP);
         if is_at_peak && is_more(self.peak.0, booked, HIGHER_STEP) {
-            return live > MUCH_HIGHER * booked || age_ns > LATE_BOOK_NS || fits(1);
+            return is_more(live, booked, MUCH_HIGHER_STEP) || age_ns > LATE_BOOK_NS || fits(1);
         }
         let is_old = age_ns > BOOK_AGE_NS;
         let is_worth_it = if is_old { !is_more(booked, live, SAME_STEP) } else { is_more(live, booked, SAME_STEP) };
@@ -250,7 +250,9 @@ impl BookKeeper {
     pub fn is_urgent(&self, now_ns: u64) -> bool {
         let booked = self.readings.as_ref().map_or(0, |readings| readings.counted.live);
         let misses_peak = is_more(self.peak.0, booked, MISSED_STEP) && now_ns.saturating_sub(self.peak.1) < MISSED_NS;
-        (self.is_rising || misses_peak) && spent::fits(Probe::Book, 1, now_ns)
+        // A peak may last for less than the time between two ticks, and the book of one that is much higher comes in any case.
+        let misses_much = misses_peak && is_more(self.peak.0, booked, HIGHER_STEP);
+        misses_much || ((self.is_rising || misses_peak) && spent::fits(Probe::Book, 1, now_ns))
     }
 
     /// Whether there is no book yet and a survey for the first one is under way.
@@ -282,9 +284,8 @@ mod tests {
         };
         assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, MORE_BOOKS)), [false, true]);
         assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, MORE_BOOKS - 1)), [false, true]);
-        assert!(!at(&mut keeper, 2_000, 2_000, 0), "nothing is left");
-        assert!(!at(&mut keeper, 2_048, 2_048, 0), "twice as many");
-        assert!(at(&mut keeper, 2_049, 2_049, 0), "more than twice as many");
+        // 1,024 + 1,024 / 4 is 1,280.
+        assert_eq!([1_280, 1_281].map(|live| at(&mut keeper, live, live, 0)), [false, true], "nothing is left");
         // 1,970 + 1,970 / 64 is 2,000.
         assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, MORE_BOOKS - 1)), [false, true]);
         assert!(at(&mut keeper, 2_000, 1_500, MORE_BOOKS), "the peak may not come back");
