@@ -7,8 +7,8 @@ use crate::group::Memberships;
 use crate::high_water::{AmountAtPeaks, HighWaterMarks, Span};
 use crate::scope::ScopeId;
 
-/// When there is no room for another account, there is made room for 1 in this more, and for so many at the least. An account is
-/// long, and a recording keeps the room until it ends.
+/// A full list of accounts grows by 1 part in this, and by so many accounts at the least, instead of doubling: an account is long, and
+/// a recording keeps the memory until it ends.
 const ROOM: usize = 8;
 const LEAST_ROOM: usize = 64;
 

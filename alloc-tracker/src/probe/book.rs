@@ -12,8 +12,8 @@
 //! unexplained                             statm's resident set less all of these
 //! ```
 //!
-//! The readings (`book_readings.rs`) are of one instant. The survey takes longer than they do. A thread of its own makes one now and then (`recorder/background.rs`), and the latest one is used: what it counts changes
-//! slowly. Of the pages of files, statm tells the sum, so that only their names are as old as the survey. A survey that
+//! The readings (`book_readings.rs`) are of one instant. The survey takes longer than they do. A thread of its own makes one now
+//! and then (`recorder/background.rs`), and the latest one is used: what it counts changes slowly. Of the pages of files, statm tells the sum, so that only their names are as old as the survey. A survey that
 //! ends after the book that asked for it corrects that book.
 use alloc_timeline::{Book, BookLine, BookPart};
 

@@ -20,8 +20,8 @@ const SAME_STEP: u64 = 256;
 /// before by 1 part in this: so there is always something left for the next peak.
 const MORE_BOOKS: u64 = 20;
 const HIGHER_STEP: u64 = 32;
-/// A book is taken in any case when the live bytes are more than those of the one before by 1 part in this: a process can raise them so only
-/// some times, and a book of two thirds of the peak explains little of it.
+/// A book is taken in any case when the live bytes are more than those of the one before by 1 part in this: a process can raise its live
+/// bytes so far only a few dozen times, and a book of two thirds of the peak explains little of it.
 const MUCH_HIGHER_STEP: u64 = 4;
 /// So is one of a peak that is higher by 1 part in [`HIGHER_STEP`], when the one before is older than so many nanoseconds ...
 const LATE_BOOK_NS: u64 = 100_000_000;
@@ -249,10 +249,10 @@ impl BookKeeper {
     /// Whether the recorder should look often, because a book will probably be due soon.
     pub fn is_urgent(&self, now_ns: u64) -> bool {
         let booked = self.readings.as_ref().map_or(0, |readings| readings.counted.live);
-        let misses_peak = is_more(self.peak.0, booked, MISSED_STEP) && now_ns.saturating_sub(self.peak.1) < MISSED_NS;
-        // A peak may last for less than the time between two ticks, and the book of one that is much higher comes in any case.
-        let misses_much = misses_peak && is_more(self.peak.0, booked, HIGHER_STEP);
-        misses_much || ((self.is_rising || misses_peak) && spent::fits(Probe::Book, 1, now_ns))
+        let is_recent = now_ns.saturating_sub(self.peak.1) < MISSED_NS;
+        let misses_by = |step| is_recent && is_more(self.peak.0, booked, step);
+        // The book of a peak that is so much higher comes in any case once it is late, and a peak may last for less time than a tick.
+        misses_by(HIGHER_STEP) || ((self.is_rising || misses_by(MISSED_STEP)) && spent::fits(Probe::Book, 1, now_ns))
     }
 
     /// Whether there is no book yet and a survey for the first one is under way.

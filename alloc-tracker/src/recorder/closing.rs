@@ -25,7 +25,7 @@ pub fn peak_ns(replayed: &[Record]) -> Option<u64> {
     })
 }
 
-/// What the tracker has cost and lost so far, without the lines that wait to be written: those of the last records are long.
+/// What the tracker has cost and lost so far. The lines that wait to be written are written first, so that their memory is not in it.
 pub fn tracker_cost(output: &mut Output) -> TrackerCost {
     output.flush();
     let overhead = probe::cost::overhead_now();
