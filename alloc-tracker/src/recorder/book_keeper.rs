@@ -24,7 +24,7 @@ const HIGHER_STEP: u64 = 32;
 /// bytes so far only a few dozen times, and a book of two thirds of the peak explains little of it.
 const MUCH_HIGHER_STEP: u64 = 4;
 /// So is one of a peak that is higher by 1 part in [`HIGHER_STEP`], when the one before is older than so many nanoseconds ...
-const LATE_BOOK_NS: u64 = 100_000_000;
+const LATE_BOOK_NS: u64 = 250_000_000;
 /// ... and a survey that a book wants, when the one before is older than this. A program that loads libraries for seconds has spent what
 /// there is for both long before its peak.
 const LATE_SURVEY_NS: u64 = 2_000_000_000;

@@ -7,6 +7,8 @@
 //! the program's locks, because a lock of `fcntl` belongs to a table.
 use std::os::fd::RawFd;
 
+use alloc_timeline::kept_file::Table;
+
 use super::folder;
 
 /// Gives the calling thread an empty table of its own. Returns `false` where the kernel or a container's filter allows neither
@@ -14,6 +16,7 @@ use super::folder;
 pub fn own_descriptors() -> bool {
     let own = close_range_unshared() || unshared();
     if own {
+        Table::own().is_current_from_now_on();
         fill_standard_numbers();
     }
     own
@@ -57,6 +60,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::sys;
 
     /// The descriptors of the calling thread, but that of the folder that is read.
     fn count() -> usize {
@@ -104,5 +108,21 @@ mod tests {
             drop(end);
             thread.join().expect("no panic");
         }
+    }
+
+    #[test]
+    fn threads_know_whose_table_they_have() {
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            assert!(own_descriptors());
+            let own = Table::current();
+            let started =
+                sys::Thread::spawn(c"a-test", move || tell.send((own, Table::current())).expect("the test waits"));
+            started.expect("a thread").join();
+        });
+        thread.join().expect("no panic");
+        let (own, inherited) = told.recv().expect("an answer");
+        assert_eq!((own, Table::current()), (inherited, Table::default()));
+        assert_ne!(own, Table::default());
     }
 }

@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_void};
 use std::{io, mem, ptr};
 
+use alloc_timeline::kept_file::Table;
+
 use super::last_thread;
 
 /// Bytes of address space for the stack.
@@ -21,7 +23,10 @@ impl Thread {
     /// # Errors
     /// When the system has no thread left.
     pub fn spawn(name: &'static CStr, work: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
+        // A thread starts with the table of descriptors of its creator.
+        let table = Table::current();
         let named = move || {
+            table.is_current_from_now_on();
             // SAFETY: `name` is a C string; the C library refuses one that is too long and then changes nothing.
             unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
             work();

@@ -13,18 +13,20 @@
 //! It serves for files that are read once as well, because a program may close descriptors at any moment.
 //!
 //! All this is needed where the kernel refuses the recorder's threads a table of descriptors of their own
-//! (`alloc-tracker/src/sys/descriptors.rs`). In such a table nobody else closes anything, and the checks find nothing.
+//! (`alloc-tracker/src/sys/descriptors.rs`). In such a [`Table`] nobody else closes anything, and its files are not checked: a check
+//! takes as long as a read of a short file, and some files are read every 10 ms.
 //!
 //! Left out, for those kernels: the check and the use are two system calls. Between them, a program would have to close this one
 //! number and to be given it again, for which all lower numbers must be taken. And while a file is being opened it has a low number
 //! for some microseconds: a program that closes that number then, and is given it for a file of its own before device and inode are
 //! asked for, has that file taken for the recorder's, and closed.
+use std::cell::Cell;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use rustix::io::fcntl_dupfd_cloexec;
 
@@ -36,6 +38,32 @@ const HIGH_NUMBERS: [i32; 4] = [960, 448, 192, 96];
 /// given for another file. The table becomes no longer by it.
 const TURNS: i32 = 32;
 static TURN: AtomicI32 = AtomicI32::new(0);
+
+/// A table of descriptors: the program's, which is the default, or one that only threads of the recorder have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Table(u32);
+
+thread_local! {
+    static TABLE: Cell<Table> = const { Cell::new(Table(0)) };
+}
+
+impl Table {
+    /// A table that no thread has had so far, and that no thread of the program will have.
+    pub fn own() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        Table(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The table of the calling thread.
+    pub fn current() -> Self {
+        TABLE.get()
+    }
+
+    /// Says that the calling thread has this table from now on.
+    pub fn is_current_from_now_on(self) {
+        TABLE.set(self);
+    }
+}
 
 /// The text of the file at `path`, as [`fs::read_to_string`] gives it.
 ///
@@ -54,6 +82,8 @@ pub struct KeptFile {
     file: Option<File>,
     path: PathBuf,
     identity: Identity,
+    /// The table that the descriptor is in.
+    table: Table,
     /// Where [`Read`] goes on.
     position: u64,
 }
@@ -100,7 +130,7 @@ impl KeptFile {
             }
             None => low,
         };
-        Ok(KeptFile { file: Some(file), path: path.to_owned(), identity, position: 0 })
+        Ok(KeptFile { file: Some(file), path: path.to_owned(), identity, table: Table::current(), position: 0 })
     }
 
     /// Opens a file that is to be written to, and makes sure that the descriptor leads to it: the program may have closed
@@ -137,7 +167,12 @@ impl KeptFile {
 
     /// The open file; `None` once the program has closed it.
     pub fn own(&self) -> Option<&File> {
-        self.file.as_ref().filter(|file| leads_to(file, self.identity))
+        self.file.as_ref().filter(|file| self.is_out_of_reach() || leads_to(file, self.identity))
+    }
+
+    /// Whether the calling thread has the table that the descriptor is in, and the program has not.
+    fn is_out_of_reach(&self) -> bool {
+        self.table != Table::default() && self.table == Table::current()
     }
 
     /// Opens the file again at its end, after the program has closed it.
@@ -149,6 +184,7 @@ impl KeptFile {
             return Err(lost("another file has its name now".to_owned()));
         }
         let others = std::mem::replace(&mut self.file, again.file.take());
+        self.table = again.table;
         // The old number is not ours to close.
         others.map(IntoRawFd::into_raw_fd);
         Ok(())
