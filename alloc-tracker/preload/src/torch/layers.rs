@@ -5,6 +5,8 @@ use std::ptr;
 use alloc_tracker::Category;
 use alloc_tracker::hooks::{self, Entered, Name};
 
+use super::operators;
+
 /// The number of a layer.
 pub fn number(path: &str) -> u32 {
     hooks::name(path).0
@@ -12,12 +14,14 @@ pub fn number(path: &str) -> u32 {
 
 /// Enters a layer on this thread, whatever layer is active. Returns what [`leave`] needs.
 pub fn enter(layer: u32) -> u64 {
+    operators::note_nodes();
     let [scope, _] = hooks::enter_layer_alone(hooks::text(Name(layer))).numbers();
     scope
 }
 
 /// Leaves it, and all that was entered in it and not left. The operator around it goes on.
 pub fn leave(scope: u64) {
+    operators::note_nodes();
     let [_, call] = Entered::nothing().numbers();
     hooks::leave(Entered::of_numbers([scope, call]));
 }

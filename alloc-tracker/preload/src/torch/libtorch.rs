@@ -37,6 +37,7 @@ type Remove = unsafe extern "C" fn(u64);
 type Name = unsafe extern "C" fn(*const RecordFunction) -> *const c_char;
 type Thread = unsafe extern "C" fn() -> u64;
 type Enabled = unsafe extern "C" fn() -> bool;
+type Number = unsafe extern "C" fn() -> u64;
 
 /// libtorch's functions. The library that has them is never unloaded: Python unloads none.
 #[derive(Clone, Copy)]
@@ -47,6 +48,8 @@ pub struct Libtorch {
     thread: Thread,
     /// `c10::GradMode::is_enabled`, if it is there.
     gradients: Option<Enabled>,
+    /// `at::sequence_number::peek`, if it is there.
+    next_node: Option<Number>,
 }
 
 impl Libtorch {
@@ -85,6 +88,8 @@ impl Libtorch {
                         .ok_or(c"libtorch has no at::RecordFunction::currentThreadId")?,
                 ),
                 gradients: grad_mode(),
+                next_node: find(c"_ZN2at15sequence_number4peekEv")
+                    .map(|found| std::mem::transmute::<*mut c_void, Number>(found)),
             })
         }
     }
@@ -131,6 +136,19 @@ impl Libtorch {
     pub fn gradients_are_on(&self) -> bool {
         // SAFETY: as above.
         self.gradients.is_some_and(|enabled| unsafe { enabled() })
+    }
+}
+
+impl Libtorch {
+    /// Whether [`next_node`](Self::next_node) is known.
+    pub fn counts_nodes(&self) -> bool {
+        self.next_node.is_some()
+    }
+
+    /// The number that the next autograd node gets which the calling thread makes; -1 where that cannot be asked.
+    pub fn next_node(&self) -> i64 {
+        // SAFETY: as above; the function reads a number of the thread's.
+        self.next_node.map_or(-1, |next| unsafe { next() }.cast_signed())
     }
 }
 

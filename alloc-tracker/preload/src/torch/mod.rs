@@ -12,7 +12,12 @@
 //!                v
 //! libtorch: at::RecordFunction --> operators.rs --> core: operators, layers, phases
 //!           c10::alloc_cpu ------> storages.rs ---> core: what each storage is for
+//!             ^ before it tells, it asks
+//!           asked.rs ------------> nested.rs: whether an operator need be told
+//!                                  engine.rs: whether this is the autograd engine's event, which needs no name
 //! ```
+//!
+//! `own.rs` finds the functions of libtorch's that `storages.rs` and `asked.rs` stand before.
 //!
 //! `builtins.rs` has what Python calls for each module that runs and each gradient, made with what `interpreter.rs` finds in Python;
 //! `layers.rs` what that does.
@@ -20,12 +25,17 @@
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
 //! they are not told. On x86-64 only, because the trial cannot show how a processor hands results back.
+#[cfg(target_arch = "x86_64")]
+mod asked;
 mod builtins;
+mod engine;
 mod interpreter;
 mod layers;
 mod layout;
 mod libtorch;
+mod nested;
 mod operators;
+mod own;
 mod storages;
 mod trial;
 

@@ -11,6 +11,7 @@ use alloc_tracker::unaided::as_tracker;
 
 use super::layout::Layout;
 use super::libtorch::{Libtorch, RecordFunction, Watched};
+use super::{engine, nested};
 
 static SEQUENCES: SequenceTable = SequenceTable::new();
 
@@ -58,7 +59,36 @@ unsafe extern "C" fn node_starts(result: *mut usize, function: *const RecordFunc
 }
 
 unsafe extern "C" fn ends(_function: *const RecordFunction, _context: *mut c_void) {
+    ends_here();
+}
+
+/// An event of the autograd engine's starts on this thread, of which libtorch does not tell.
+pub fn engine_starts() {
+    nested::starts(false, note_nodes());
+    on_this_thread(|operators| ATTRIBUTION.engine_starts(operators));
+}
+
+/// It ends.
+pub fn engine_ends() {
+    ends_here();
+}
+
+fn ends_here() {
+    let next = note_nodes();
     on_this_thread(|operators| ATTRIBUTION.operator_ends(operators, None));
+    nested::ends(next);
+}
+
+/// Notes of the autograd nodes that were made on this thread by operators that were not told: they are of the active layer. Returns the
+/// number of the thread's next node.
+pub fn note_nodes() -> i64 {
+    let Some((torch, layout)) = WATCHED.get() else { return -1 };
+    let next = torch.next_node();
+    let numbers = nested::made(next);
+    if !numbers.is_empty() && layout.is_some() {
+        ATTRIBUTION.nodes_were_made(torch.thread(), numbers);
+    }
+    next
 }
 
 /// # Safety
@@ -96,6 +126,10 @@ unsafe fn starts(function: *const RecordFunction, watched: Watched) {
         inputs: &[],
         tensors: &[],
     };
+    if alloc_torch_core::is_engine(name) {
+        engine::came(function.addr());
+    }
+    nested::starts(nested::hides(name, is_backward), note_nodes());
     on_this_thread(|operators| {
         ATTRIBUTION.operator_starts(operators, &operator);
     });

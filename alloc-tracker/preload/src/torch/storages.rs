@@ -1,28 +1,24 @@
 //! The storages of tensors, as they are allocated. libtorch's allocator for the processor's memory asks `c10::alloc_cpu` for each;
 //! this library has a function of that name as well, which the loader finds first.
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::mem;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloc_tracker::{Category, hooks, work_of};
 
 use super::operators::ATTRIBUTION;
+use super::own::Own;
 
 type AllocCpu = unsafe extern "C-unwind" fn(usize) -> *mut c_void;
 
-const NAME: &CStr = c"_ZN3c109alloc_cpuEm";
-
-/// libtorch's own.
-static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static OWN: Own = Own::new(c"_ZN3c109alloc_cpuEm", c"libc10.so");
 /// Whether storages are announced.
 static IS_ON: AtomicBool = AtomicBool::new(false);
-/// Whether libtorch's storages come here.
-static WAS_CALLED: AtomicBool = AtomicBool::new(false);
 
 /// Announces storages from now on. Returns whether libtorch asks here for them.
 pub fn watch() -> bool {
-    let comes_here = WAS_CALLED.load(Ordering::Relaxed);
+    let comes_here = OWN.was_called();
     IS_ON.store(comes_here, Ordering::Relaxed);
     comes_here
 }
@@ -67,27 +63,13 @@ fn category() -> Category {
 
 /// libtorch's own function.
 fn real() -> Option<AllocCpu> {
-    let mut found = REAL.load(Ordering::Relaxed);
-    if found.is_null() {
-        found = look_up();
-        REAL.store(found, Ordering::Relaxed);
-    }
+    let found = OWN.address();
     // SAFETY: libtorch's function of this name, which takes a size and returns a block; a function pointer is as large as a
     // pointer.
     (!found.is_null()).then(|| unsafe { mem::transmute::<*mut c_void, AllocCpu>(found) })
 }
 
-#[cold]
-fn look_up() -> *mut c_void {
-    WAS_CALLED.store(true, Ordering::Relaxed);
-    // SAFETY: the names are C strings. With RTLD_NOLOAD nothing is loaded, so nothing of a library runs.
-    unsafe {
-        let library = libc::dlopen(c"libc10.so".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
-        libc::dlsym(if library.is_null() { libc::RTLD_NEXT } else { library }, NAME.as_ptr())
-    }
-}
-
-/// A block as libtorch's function gives it, where that was not found because its library has another name.
+/// A block as libtorch's function gives it, where that was not found.
 #[cold]
 fn aligned(bytes: usize) -> *mut c_void {
     let mut block = ptr::null_mut();

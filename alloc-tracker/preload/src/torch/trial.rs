@@ -126,6 +126,10 @@ pub fn end() -> u32 {
     }
     let layout = trial.places.layout();
     operators::watch(trial.torch, layout);
+    #[cfg(target_arch = "x86_64")]
+    if trial.torch.counts_nodes() {
+        super::asked::begin();
+    }
     let layers = if layout.is_some() { told::LAYERS } else { 0 };
     let storages = if storages::watch() { told::STORAGES } else { 0 };
     told::OPERATORS | layers | storages

@@ -24,6 +24,7 @@
 //!
 //! An operator that runs in no phase of the program's is in a derived one, if its nature tells which (`derive.rs`).
 use std::fmt;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -45,6 +46,16 @@ use crate::stack::{Call, Frame, OperatorStack};
 const ENGINE: &[u8] = b"autograd::engine::evaluate_function";
 /// The operator that makes a copy of another type.
 const CONVERSION: &[u8] = b"aten::_to_copy";
+
+/// Whether an operator is the autograd engine's own event.
+pub fn is_engine(operator: &[u8]) -> bool {
+    operator.starts_with(ENGINE)
+}
+
+fn engine_starts<H: Hooks>(stack: &OperatorStack<H>, place: usize) {
+    stack.set_node_layer(Name(0));
+    stack.set(place, Frame::Engine);
+}
 
 /// Decides which operator, layer and phase own what libtorch allocates, and tells the tracker. One for the process; each
 /// thread brings its [`OperatorStack`].
@@ -99,10 +110,9 @@ impl<H: Hooks> Attribution<H> {
             return None;
         };
         let mut question = None;
-        let is_engine = !operator.is_backward && operator.name.starts_with(ENGINE);
+        let is_engine = !operator.is_backward && is_engine(operator.name);
         if is_engine {
-            stack.set_node_layer(Name(0));
-            stack.set(place, Frame::Engine);
+            engine_starts(stack, place);
         } else if operator.is_backward || !stack.is_in_operator() || compiled::is_region(operator.name) {
             let phase = self.phase(stack, operator);
             let layer = self.layer(stack, operator, phase);
@@ -127,6 +137,19 @@ impl<H: Hooks> Attribution<H> {
             self.sequences.remember(operator.thread, operator.sequence, self.hooks.current().layer);
         }
         question
+    }
+
+    /// The autograd engine's own event starts, of which the face knows that it is one and not its name. It ends as an operator does.
+    pub fn engine_starts(&self, stack: &OperatorStack<H>) {
+        if let Some(place) = stack.push() {
+            engine_starts(stack, place);
+        }
+    }
+
+    /// The active operator has made the autograd nodes of these numbers, by operators within it that the face was not told of.
+    pub fn nodes_were_made(&self, thread: u64, numbers: Range<i64>) {
+        let layer = self.hooks.current().layer;
+        numbers.for_each(|number| self.sequences.remember(thread, number, layer));
     }
 
     /// What the face is asked of an operator that has entered its scope, to say what its layer is.

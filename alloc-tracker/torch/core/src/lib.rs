@@ -68,7 +68,7 @@ mod stack;
 
 mod attribution;
 
-pub use attribution::Attribution;
+pub use attribution::{Attribution, is_engine};
 pub use compiled::{is_compiled_layer, is_region as is_compiled_region};
 pub use event::{Gradient, Operator, Storage};
 pub use hooks::{Hooks, TrackerHooks};

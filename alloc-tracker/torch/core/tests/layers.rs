@@ -55,6 +55,36 @@ fn the_engines_own_operators_do_not_look_at_inputs() {
     thread.reads("aten::add_", -1, &[WEIGHT], ["backward (derived)", "", "aten::add_"]);
 }
 
+/// A face need not tell of operators within others, nor what the engine's events are called.
+#[test]
+fn what_is_not_told_is_of_the_layer_around_it() {
+    attribution!(TRACKER, ATTRIBUTION, thread);
+    TRACKER.enters("forward", "fc1");
+    thread.forward("aten::linear", 10, ["forward", "fc1", "aten::linear"]);
+    // Its nodes: `aten::t` made number 10, `aten::addmm` number 11.
+    ATTRIBUTION.nodes_were_made(1, 10..12);
+    thread.ends();
+    TRACKER.enters("forward", "relu");
+    thread.forward("aten::relu", 12, ["forward", "relu", "aten::relu"]);
+    ATTRIBUTION.nodes_were_made(1, 12..13);
+    thread.ends();
+
+    TRACKER.enters("backward", "");
+    for (node, number, layer) in
+        [("ReluBackward0", 12, "relu"), ("AddmmBackward0", 11, "fc1"), ("TBackward0", 10, "fc1")]
+    {
+        ATTRIBUTION.engine_starts(&thread.stack);
+        thread.forward("aten::pre_hook", -1, ["backward", "", "aten::pre_hook"]);
+        thread.ends();
+        thread.node(node, (1, number), ["backward", layer, node]);
+        thread.ends();
+        thread.forward("aten::sum", -1, ["backward", layer, "aten::sum"]);
+        thread.ends();
+        thread.ends();
+    }
+    thread.forward("aten::sum", -1, ["backward", "", "aten::sum"]);
+}
+
 /// No layer is named here and none is active: an optimizer's operator is of the layer whose parameter or gradient it reads.
 /// In any other phase such an operator has no layer.
 #[test]

@@ -1,0 +1,78 @@
+//! libtorch's own functions, where this library has one of the same name that the loader finds first.
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// What the loader knows of a library: the beginning of `struct link_map`, as `link.h` has it.
+#[repr(C)]
+struct Loaded {
+    base: usize,
+    path: *const c_char,
+    dynamic: *const c_void,
+    next: *const Loaded,
+}
+
+/// A function of libtorch's, looked up when it is first needed.
+pub struct Own {
+    name: &'static CStr,
+    /// The file that has it, as a rule.
+    file: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Own {
+    /// The function of this name, not looked up yet.
+    pub const fn new(name: &'static CStr, file: &'static CStr) -> Own {
+        Own { name, file, found: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Where it is; null where no library has it.
+    pub fn address(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if found.is_null() { self.look_up() } else { found }
+    }
+
+    /// Whether it was looked up and found: libtorch has called ours then.
+    pub fn was_called(&self) -> bool {
+        !self.found.load(Ordering::Relaxed).is_null()
+    }
+
+    #[cold]
+    fn look_up(&self) -> *mut c_void {
+        let mut found = self.in_library(self.file);
+        // A package may have given the file another name.
+        // SAFETY: the program's own handle is the first entry of the loader's list.
+        let mut loaded = unsafe { libc::dlopen(ptr::null(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }.cast_const().cast();
+        while found.is_null() && !ptr::eq(loaded, ptr::null::<Loaded>()) {
+            // SAFETY: an entry of that list, with the path of its file as a C string; the program itself has an empty one.
+            let (path, next) = unsafe { (CStr::from_ptr((*loaded).path), (*loaded).next) };
+            if !path.is_empty() {
+                found = self.in_library(path);
+            }
+            loaded = next;
+        }
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// Where a library that is loaded has it, or one that this one needs. Ours is in neither.
+    fn in_library(&self, file: &CStr) -> *mut c_void {
+        // SAFETY: the names are C strings. With RTLD_NOLOAD nothing is loaded, so nothing of a library runs.
+        let found = unsafe {
+            let library = libc::dlopen(file.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            if library.is_null() { ptr::null_mut() } else { libc::dlsym(library, self.name.as_ptr()) }
+        };
+        if is_ours(found) { ptr::null_mut() } else { found }
+    }
+}
+
+/// Whether an address lies in the library that this function is of.
+fn is_ours(address: *const c_void) -> bool {
+    let base = |address: *const c_void| {
+        // SAFETY: all zeros are a valid Dl_info.
+        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+        // SAFETY: dladdr takes any address and writes to `info`.
+        (unsafe { libc::dladdr(address, &raw mut info) } != 0).then_some(info.dli_fbase)
+    };
+    !address.is_null() && base(address) == base(is_ours as fn(*const c_void) -> bool as *const c_void)
+}
