@@ -5,18 +5,9 @@ use std::process::Command;
 
 use tests::{Ran, binary, folder, run, text, viewer};
 
-const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/python_frameworks");
+use super::python_torch::python_that_imports;
 
-/// The Python that has these packages; `None` when none has.
-fn python_with(packages: &str) -> Option<String> {
-    let named = std::env::var("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let imported = Command::new(&named).args(["-c", &format!("import {packages}")]).output();
-    if imported.is_ok_and(|ran| ran.status.success()) {
-        return Some(named);
-    }
-    println!("SKIPPED: {named} has not all of {packages}; ALLOC_TRACKER_TEST_PYTHON may name a Python that has");
-    None
-}
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/python_frameworks");
 
 /// A script, plainly and recorded, with the timeline at `out`. Both must print the same.
 fn recorded(python: &str, script: &str, argument: &str, out: &Path) -> Ran {
@@ -47,7 +38,7 @@ fn of_imports(out: &Path, beginning: &str) -> u64 {
 
 #[test]
 fn onnx_runtime_is_told_by_shared_library() {
-    let Some(python) = python_with("onnxruntime, onnx") else { return };
+    let Some(python) = python_that_imports("onnxruntime, onnx") else { return };
     let folder = folder();
     let (model, out) = (folder.path().join("three.onnx"), folder.path().join("run.timeline.json"));
     let written = run(Command::new(&python).arg(Path::new(SCRIPTS).join("onnx_model.py")).arg(&model));
@@ -61,7 +52,7 @@ fn onnx_runtime_is_told_by_shared_library() {
 
 #[test]
 fn tensorflow_is_told_by_shared_library() {
-    let Some(python) = python_with("tensorflow") else { return };
+    let Some(python) = python_that_imports("tensorflow") else { return };
     let folder = folder();
     let out = folder.path().join("run.timeline.json");
     recorded(&python, "tensorflow_loop.py", "", &out);

@@ -1,21 +1,9 @@
 //! Training loops of others, unchanged: Accelerate's, Lightning's and Hugging Face's Trainer. They need a Python with torch and with their
 //! packages: the one that `ALLOC_TRACKER_TEST_PYTHON` names, or `python3`.
-use std::process::Command;
-
 use alloc_timeline::{Category, Timeline};
 use tests::{folder, requested_by_layer};
 
-use super::python_torch::{python, recorded};
-
-/// A Python with torch and this package; `None` when there is none.
-fn python_with(package: &str) -> Option<Command> {
-    let mut imports = python()?;
-    if imports.args(["-c", &format!("import {package}")]).output().is_ok_and(|ran| ran.status.success()) {
-        return python();
-    }
-    println!("SKIPPED: the Python with torch has no {package}");
-    None
-}
+use super::python_torch::{python, python_that_imports, recorded, with_package};
 
 /// What all loops of others show, unchanged: four steps, four phases, and a layer for every parameter and every gradient.
 fn check_loop(timeline: &Timeline) {
@@ -41,9 +29,9 @@ fn check_two_layers(timeline: &Timeline, names: [&str; 2]) {
 
 /// The loop of `package` in the program `name`, which trains two layers.
 fn check_loop_of(package: &str, name: &str, layers: [&str; 2]) {
-    let Some(python) = python_with(package) else { return };
+    let Some(python) = python_that_imports(&format!("torch, {package}")) else { return };
     let folder = folder();
-    let (_, timeline) = recorded(python, folder.path(), name);
+    let (_, timeline) = recorded(with_package(&python), folder.path(), name);
     check_loop(&timeline);
     check_two_layers(&timeline, layers);
 }
@@ -60,9 +48,9 @@ fn a_loop_of_lightnings() {
 
 #[test]
 fn a_loop_of_hugging_faces() {
-    let Some(python) = python_with("transformers") else { return };
+    let Some(python) = python_that_imports("torch, transformers") else { return };
     let folder = folder();
-    let (_, timeline) = recorded(python, folder.path(), "transformers_loop.py");
+    let (_, timeline) = recorded(with_package(&python), folder.path(), "transformers_loop.py");
     check_loop(&timeline);
     let parameters = requested_by_layer(&timeline, &timeline.peak, Category::Parameter);
     assert_eq!(parameters["bert.encoder.layer.1.attention.self.query"], (64 * 64 + 64) * 4);

@@ -13,14 +13,20 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/pyt
 
 /// A Python that has torch, with the package; `None` when there is none.
 pub fn python() -> Option<Command> {
-    static HAS_TORCH: OnceLock<bool> = OnceLock::new();
+    static HAS_TORCH: OnceLock<Option<String>> = OnceLock::new();
+    HAS_TORCH.get_or_init(|| python_that_imports("torch")).as_deref().map(with_package)
+}
+
+/// The Python that tests are run with, if it imports all of these modules, which are separated by commas; else a line says that
+/// something is skipped.
+pub fn python_that_imports(modules: &str) -> Option<String> {
     let named = std::env::var("ALLOC_TRACKER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let imports = || Command::new(&named).args(["-c", "import torch"]).output().is_ok_and(|ran| ran.status.success());
-    if !HAS_TORCH.get_or_init(imports) {
-        println!("SKIPPED: {named} has no torch; ALLOC_TRACKER_TEST_PYTHON may name a Python that has");
-        return None;
+    let imported = Command::new(&named).args(["-c", &format!("import {modules}")]).output();
+    if imported.is_ok_and(|ran| ran.status.success()) {
+        return Some(named);
     }
-    Some(with_package(&named))
+    println!("SKIPPED: {named} has not all of {modules}; ALLOC_TRACKER_TEST_PYTHON may name a Python that has");
+    None
 }
 
 /// This Python, with the package.

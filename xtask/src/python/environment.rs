@@ -1,4 +1,4 @@
-//! A virtual environment with torch and torchvision, which all checkouts of a user share, beside libtorch.
+//! A virtual environment with torch, torchvision and what tests run with them, which all checkouts of a user share, beside libtorch.
 //!
 //! ```text
 //!  python-torch/              as pip makes it; nothing is renamed, because an environment has its own path in its programs
