@@ -13,7 +13,7 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 22] = package![
+const FILES: [(&str, &str); 23] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
@@ -25,6 +25,7 @@ const FILES: [(&str, &str); 22] = package![
     "_session.py",
     "_start/sitecustomize.py",
     "_torch/__init__.py",
+    "_torch/calls.py",
     "_torch/compiling.py",
     "_torch/labels.py",
     "_torch/layers.py",

@@ -11,11 +11,16 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/pyt
 
 /// Runs the script, which must print these words at the beginnings of lines.
 fn check(words: &[&str], said: &[&str]) {
+    check_ending(words, said, 0);
+}
+
+/// Runs the script, which must end with this code and print these words at the beginnings of lines.
+fn check_ending(words: &[&str], said: &[&str], code: i32) {
     let Some(python) = python() else { return };
     let path = format!("{SCRIPTS}/{}", words[0]);
     let words: Vec<&str> = [path.as_str()].into_iter().chain(words[1..].iter().copied()).collect();
     let (plain, endings) = program(text(python.get_program().as_ref()), &words).runs_the_same();
-    assert_eq!((plain.code, &endings[..]), (Some(0), &[Ending::Exit][..]), "{}", plain.stderr);
+    assert_eq!((plain.code, &endings[..]), (Some(code), &[Ending::Exit][..]), "{}", plain.stderr);
     for said in said {
         assert!(plain.stdout.lines().any(|line| line.starts_with(said)), "{said}: {}", plain.stdout);
     }
@@ -34,6 +39,19 @@ fn torch_save_and_load() {
 #[test]
 fn load_state_dict_that_assigns() {
     check(&["assigned.py"], &["another object False True", "no bytes meta", "trained [", "refused Error"]);
+}
+
+/// With the frames of every traceback.
+#[test]
+fn exceptions_in_modules() {
+    let said = [
+        "KeyError: 'a key'",
+        "KeyboardInterrupt: stopped",
+        "StopIteration: 7",
+        "hooks of all modules 0 0",
+        "after Seq",
+    ];
+    check_ending(&["raised.py"], &said, 1);
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
 use super::interpreter::Object;
-use super::{builtins, layers, trial};
+use super::{builtins, calls, layers, trial};
 
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 3; what earlier versions had stands where it stood.
+    /// 4; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -30,10 +30,12 @@ pub struct TorchApi {
     label_gradient: extern "C" fn(address: u64, layer: u32),
     /// Python's own functions for this dictionary of paths, as a new tuple; null in a Python that is not known.
     functions: unsafe extern "C" fn(paths: *mut Object) -> *mut Object,
+    /// The function around each call of a module, for a tuple of what it needs; null in a Python that is not known, or too old.
+    around: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
 }
 
 static API: TorchApi = TorchApi {
-    version: 3,
+    version: 4,
     begin_trial,
     look,
     end_round,
@@ -43,6 +45,7 @@ static API: TorchApi = TorchApi {
     leave_layer,
     label_gradient,
     functions,
+    around,
 };
 
 /// The functions of this library.
@@ -91,4 +94,11 @@ extern "C" fn label_gradient(address: u64, layer: u32) {
 unsafe extern "C" fn functions(paths: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
     unsafe { builtins::functions(paths) }
+}
+
+/// # Safety
+/// Python calls it with the tuple.
+unsafe extern "C" fn around(told: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
+    unsafe { calls::around(told) }
 }

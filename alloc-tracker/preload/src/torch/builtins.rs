@@ -56,24 +56,33 @@ unsafe fn with<const LEAST: usize>(
 /// Python calls it, with a dictionary of paths.
 unsafe extern "C" fn enter(paths: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object {
     let run = |python: &Interpreter, &[module]: &[*mut Object; 1], anyway: bool| {
-        let is_outermost = RUNNING.try_with(|running| running.borrow().is_empty()).unwrap_or(true);
-        // SAFETY: the thread holds the interpreter's lock while Python waits. The path stays the dictionary's, because nothing of
-        // Python's runs before its number has been read.
-        unsafe {
-            let path = if is_outermost && !anyway { ptr::null_mut() } else { python.by_identity(paths, module) };
-            if path.is_null() {
-                return if python.has_failed() { path } else { python.truth(false) };
-            }
-            let number = python.item(path, 1);
-            let Some(number) = (!number.is_null()).then(|| python.number(number)).flatten() else {
-                return ptr::null_mut();
-            };
-            push(module.addr(), number as u32);
-            python.truth(true)
-        }
+        // SAFETY: as the caller promises, and the thread holds the interpreter's lock while Python waits.
+        unsafe { enter_named(python, paths, module, anyway).map_or(ptr::null_mut(), |entered| python.truth(entered)) }
     };
     // SAFETY: as the caller promises.
     unsafe { with(arguments, count, run) }
+}
+
+/// What `enter` does; `None` with an exception.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, `paths` is a dictionary, and `module` an object.
+pub unsafe fn enter_named(python: &Interpreter, paths: *mut Object, module: *mut Object, anyway: bool) -> Option<bool> {
+    let is_outermost = RUNNING.try_with(|running| running.borrow().is_empty()).unwrap_or(true);
+    if is_outermost && !anyway {
+        return Some(false);
+    }
+    // SAFETY: as the caller promises. The path stays the dictionary's, because nothing of Python's runs before its number has been read.
+    unsafe {
+        let path = python.by_identity(paths, module);
+        if path.is_null() {
+            return (!python.has_failed()).then_some(false);
+        }
+        let number = python.item(path, 1);
+        let number = (!number.is_null()).then(|| python.number(number)).flatten()?;
+        push(module.addr(), number as u32);
+        Some(true)
+    }
 }
 
 /// A thread that ends tells of no module any more.
@@ -94,12 +103,21 @@ fn push(module: usize, layer: u32) {
 /// Python calls it.
 unsafe extern "C" fn leave(_paths: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object {
     let run = |python: &Interpreter, &[module]: &[*mut Object; 1], _| {
-        let was_outermost = RUNNING.try_with(|running| pop(&mut running.borrow_mut(), module.addr()));
         // SAFETY: the thread holds the interpreter's lock while Python waits.
-        unsafe { python.truth(was_outermost.unwrap_or(false)) }
+        unsafe { python.truth(leave_address(module.addr())) }
     };
     // SAFETY: as the caller promises.
     unsafe { with(arguments, count, run) }
+}
+
+/// How many modules run on this thread.
+pub fn running() -> usize {
+    RUNNING.try_with(|running| running.borrow().len()).unwrap_or(0)
+}
+
+/// What `leave` does, for the module at this address.
+pub fn leave_address(module: usize) -> bool {
+    RUNNING.try_with(|running| pop(&mut running.borrow_mut(), module)).unwrap_or(false)
 }
 
 fn pop(running: &mut Vec<(usize, u64)>, module: usize) -> bool {

@@ -20,7 +20,7 @@
 //! `own.rs` finds the functions of libtorch's that `storages.rs` and `asked.rs` stand before.
 //!
 //! `builtins.rs` has what Python calls for each module that runs and each gradient, made with what `interpreter.rs` finds in Python;
-//! `layers.rs` what that does.
+//! `layers.rs` what that does. `calls.rs` is around each call of a module.
 //!
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
@@ -28,6 +28,7 @@
 #[cfg(target_arch = "x86_64")]
 mod asked;
 mod builtins;
+mod calls;
 mod engine;
 mod interpreter;
 mod layers;

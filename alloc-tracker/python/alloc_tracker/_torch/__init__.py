@@ -1,7 +1,7 @@
 """PyTorch's programs without a change: modules become layers, and forward, loss, backward and optimizer become phases.
 
-Of Python's PyTorch only what it documents is used, and three functions that are wrapped: ``torch.autograd.backward``,
-``torch.autograd.grad`` and the iterator of ``DataLoader``. Modules of a program that compiles them (``torch.compile``) are left alone
+Of Python's PyTorch only what it documents is used, and what is wrapped: ``torch.autograd.backward``, ``torch.autograd.grad``, the iterator of
+``DataLoader``, and the call of a module. Modules of a program that compiles them (``torch.compile``) are left alone
 while that traces. Operators, and the layers for which those of the backward pass work, come from libtorch itself, which promises
 nobody how: a trial at the start shows whether it is understood (``operators.py``).
 
@@ -14,6 +14,7 @@ nobody how: a trial at the start shows whether it is understood (``operators.py`
 | ``phases.py`` | the phases and steps of a training loop |
 | ``running.py`` | the modules that run on each thread |
 | ``layers.py`` | the layers, by the paths of modules |
+| ``calls.py`` | how the calls of modules are told |
 | ``compiling.py`` | the phase in which ``torch.compile`` compiles |
 | ``watch.py`` | all of it installed, as soon as torch is imported |
 

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, Set, Tuple
+from typing import Any, Callable, Dict, Optional, Set, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -30,7 +30,7 @@ class _Thread(threading.local):
 
 
 class Layers:
-    """Hooks of all modules."""
+    """Enters and leaves the layers of all modules."""
 
     def __init__(self, torch: Any, layer: Callable, running: Any, labels: Labels, phases: Phases, storages_are_told: bool) -> None:
         self._torch, self._labels, self._phases = torch, labels, phases
@@ -61,6 +61,15 @@ class Layers:
             module = owner
         return module
 
+    def around(self, call: Callable, watch: Watch) -> Optional[Callable]:
+        """A method that does what ``call`` does, PyTorch's call of a module, with the module's layer around it; ``None`` where there can be
+        none. Dynamo cannot trace it."""
+        if not self._storages_are_told:
+            # What a module returns is labelled by a hook.
+            return None
+        is_compiling, end = watch.is_compiling, watch.guarded(self._end_network)
+        return self._running.around(call, lambda: is_compiling() or not watch.is_on, watch.guarded(self._begin), end)
+
     def hooks(self, watch: Watch) -> Tuple[Callable, Callable]:
         """What is called before and after each module's forward pass. Neither ever raises.
 
@@ -76,7 +85,7 @@ class Layers:
                 return
             try:
                 if not enter(module):
-                    begin(module, args)
+                    begin(module, *args)
             except Exception as error:
                 watch.end(error)
 
@@ -94,7 +103,7 @@ class Layers:
 
         return before, after
 
-    def _begin(self, module: Any, args: Any) -> None:
+    def _begin(self, module: Any, *args: Any) -> None:
         """A module begins that is the outermost, or has no path yet."""
         if id(module) not in self._paths and _is_graph(module):
             return

@@ -44,6 +44,17 @@ class Watch:
 
         return wrapped
 
+    def guarded(self, run: Callable) -> Callable:
+        """The function, which never raises. For what Dynamo does not come to."""
+
+        def wrapped(*arguments: Any) -> None:
+            try:
+                run(*arguments)
+            except Exception as error:
+                self.end(error)
+
+        return wrapped
+
     def end(self, error: Exception) -> None:
         """Something went wrong: nothing is watched any more."""
         self.is_on = False

@@ -1,7 +1,6 @@
 """All of it installed, as soon as torch is imported."""
 
 import sys
-import warnings
 from typing import Any
 
 from .. import _imports as imports
@@ -15,6 +14,7 @@ def install(torch: Any) -> None:
     import torch.utils.data.dataloader as loading
 
     from . import compiling, library
+    from .calls import Calls
     from .labels import Labels, label
     from .layers import Layers
     from .operators import STORAGES, tell
@@ -48,9 +48,7 @@ def install(torch: Any) -> None:
         phases.end_step()
 
     modules = torch.nn.modules.module
-    before, after = layers.hooks(watch)
-    modules.register_module_forward_pre_hook(before)
-    modules.register_module_forward_hook(after, always_call=True)
+    Calls(torch, watch, layers).tell()
     modules.register_module_module_registration_hook(watch.safely(layers.registered))
     modules.register_module_parameter_registration_hook(registered(Category.PARAMETER))
     modules.register_module_buffer_registration_hook(registered(Category.BUFFER))
@@ -61,8 +59,6 @@ def install(torch: Any) -> None:
     iterator = loading._BaseDataLoaderIter
     iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
     watch_shared(torch, watch)
-    # torch.compile warns of any hook of all modules. These let it alone.
-    warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     compiling.tell(torch, watch)
     functions.fact(b"torch", torch.__version__.encode())
 

@@ -41,8 +41,8 @@ net = Keeps(
     1000,
     [
         Keeps(2000, [Keeps(3000, makes=5000)]),
-        Keeps(4000, error=ValueError("a hook is called")),
-        Keeps(6000, error=KeyboardInterrupt("no hook is called")),
+        Keeps(4000, error=ValueError("failed")),
+        Keeps(6000, error=KeyboardInterrupt("stopped")),
     ],
 )
 net(torch.ones(1))

@@ -1,0 +1,50 @@
+//! The call of a module, with the module's layer around it: a function of Python's own kind that takes the place of PyTorch's
+//! `torch.nn.Module._call_impl`. Hooks of all modules tell the same, but where there are hooks, PyTorch calls each module in another way,
+//! which takes longer and stands in tracebacks. A function of this kind stands in none.
+use std::ptr;
+
+use super::builtins::{enter_named, leave_address, running};
+use super::interpreter::{Definition, Interpreter, Object};
+
+static CALL: Definition = Definition::with_names(c"_call_impl", call);
+
+/// The function, for a tuple of five: the dictionary of paths; `_call_impl` as it was; `is_off()`, whether nothing is told now;
+/// `begin(module, *arguments)`, for a module that is the outermost or has no path; `end()`, when the outermost has ended. Null where this
+/// is no Python that is known, or too old.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, and `told` is such a tuple.
+pub unsafe fn around(told: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises.
+    Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { python.method(&CALL, told) })
+}
+
+/// # Safety
+/// Python calls it, with the tuple that [`around`] was given and a module as the first argument.
+unsafe extern "C" fn call(
+    told: *mut Object,
+    arguments: *const *mut Object,
+    count: isize,
+    names: *mut Object,
+) -> *mut Object {
+    let (Some(python), Ok(count)) = (Interpreter::of_process(), usize::try_from(count)) else { return ptr::null_mut() };
+    // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
+    unsafe {
+        let [paths, own, is_off, begin, end] = [0, 1, 2, 3, 4].map(|place| python.item(told, place));
+        if count == 0 || python.answers(is_off) {
+            return python.call(own, arguments, count, names);
+        }
+        let (module, around) = (arguments.read(), running());
+        match enter_named(python, paths, module, false) {
+            Some(true) => {}
+            Some(false) => python.tell(begin, arguments, count),
+            None => python.forget(),
+        }
+        let has_entered = running() > around;
+        let result = python.call(own, arguments, count, names);
+        if has_entered && leave_address(module.addr()) {
+            python.tell(end, ptr::null(), 0);
+        }
+        result
+    }
+}
