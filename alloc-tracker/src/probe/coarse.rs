@@ -22,8 +22,12 @@ use super::survey::Survey;
 /// one part in this, and so many more counts fit into what the probe may take ...
 const CHANGE: u64 = 128;
 const MORE_COUNTS: u64 = 4;
-/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come.
+/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come. After so many
+/// nanoseconds without a count, such a change is counted in any case ...
 const LARGE_CHANGE: u64 = 48;
+const LARGE_IS_LATE_NS: u64 = 250_000_000;
+/// ... and one by more than one part in [`CHANGE`] after so many.
+const CHANGE_IS_LATE_NS: u64 = 1_000_000_000;
 /// After so many nanoseconds a smaller change is enough, if that many fit ...
 const SMALL_CHANGE_NS: u64 = 200_000_000;
 const SMALL_CHANGE: u64 = 512;
@@ -85,7 +89,10 @@ impl Coarse {
         let whole = many_fit && now_ns.saturating_sub(self.whole_ns) > AGE_NS;
         let is_due = match many_fit {
             true => has_changed(CHANGE) || (is_older(SMALL_CHANGE_NS) && has_changed(SMALL_CHANGE)),
-            false => has_changed(LARGE_CHANGE) && spent::fits(Probe::Pages, 1, now_ns),
+            false => {
+                (has_changed(LARGE_CHANGE) && (is_older(LARGE_IS_LATE_NS) || spent::fits(Probe::Pages, 1, now_ns)))
+                    || (has_changed(CHANGE) && is_older(CHANGE_IS_LATE_NS))
+            }
         };
         if whole || is_due {
             self.count(now_ns, rss, whole, survey);

@@ -1,7 +1,7 @@
 //! What reading the probes has cost since the session began: processor time by probe, and whether another reading fits.
 //!
-//! Together the probes may take [`ONE_PART_IN`] of the time, and [`AT_ONCE_NS`] more: so a session has something to spend
-//! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 8 s on. Before each
+//! Together the probes may take [`TEN_THOUSANDTHS`] of the time, and [`AT_ONCE_NS`] more: so a session has something to spend
+//! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 9.5 s on. Before each
 //! reading that takes longer than a read of a short file, [`fits`] is asked. It expects the reading to take as long as the
 //! one before, and says no when the probe would exceed its share. What a probe has taken beyond its share comes off the
 //! shares of the others. In any case come only the first reading of each probe, a book when the live bytes are higher by a quarter or when that of
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::sys;
 
-/// The probes may take one part in this of the time ...
-const ONE_PART_IN: u64 = 200;
+/// The probes may take so many ten-thousandths of the time ...
+const TEN_THOUSANDTHS: u64 = 45;
 /// ... and so many nanoseconds besides.
-const AT_ONCE_NS: u64 = 40_000_000;
+const AT_ONCE_NS: u64 = 52_000_000;
 
 /// A probe, or several that are read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,12 @@ fn taken_together(probe: Probe) -> u64 {
 
 /// What all probes may have taken at the clock's time `now_ns`.
 fn may_take(now_ns: u64) -> u64 {
-    AT_ONCE_NS.saturating_add(now_ns.saturating_sub(BEGAN_NS.load(Relaxed)) / ONE_PART_IN)
+    may_take_in(now_ns.saturating_sub(BEGAN_NS.load(Relaxed)))
+}
+
+/// What all probes may have taken when a session is `session_ns` old.
+fn may_take_in(session_ns: u64) -> u64 {
+    AT_ONCE_NS + session_ns / 10_000 * TEN_THOUSANDTHS
 }
 
 /// What probe number `which` may still take, when all may take `all_ns`, and each of them has taken so many nanoseconds and has
@@ -194,11 +199,11 @@ mod tests {
         assert_eq!(PROBES.iter().map(|one| one.2).sum::<u64>(), 100);
     }
 
-    /// The longest that all probes together may take is 1 % of a core at 8 s, and half of that in the end.
+    /// The longest that all probes together may take is less than 1 % of a core from 9.5 s on, and half of that in the end.
     #[test]
     fn less_than_a_hundredth_after_some_seconds() {
-        let most = |seconds: u64| AT_ONCE_NS + seconds * 1_000_000_000 / ONE_PART_IN;
-        assert_eq!([most(1), most(8), most(100)], [45_000_000, 80_000_000, 540_000_000]);
+        let most = [1_000, 9_500, 100_000].map(|session_ms| may_take_in(session_ms * 1_000_000));
+        assert_eq!(most, [56_500_000, 94_750_000, 502_000_000]);
     }
 
     #[test]
