@@ -3,13 +3,13 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use super::interpreter::Object;
-use super::{builtins, calls, layers, trial};
+use super::definition::Object;
+use super::{builtins, calls, layers, tensors, trial};
 
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 4; what earlier versions had stands where it stood.
+    /// 5; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -32,10 +32,12 @@ pub struct TorchApi {
     functions: unsafe extern "C" fn(paths: *mut Object) -> *mut Object,
     /// The function around each call of a module, for a tuple of what it needs; null in a Python that is not known, or too old.
     around: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
+    /// Python's own functions of tensors, for a tuple of what they need, as a new tuple; null in a Python that is not known, or too old.
+    of_tensors: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
 }
 
 static API: TorchApi = TorchApi {
-    version: 4,
+    version: 5,
     begin_trial,
     look,
     end_round,
@@ -46,6 +48,7 @@ static API: TorchApi = TorchApi {
     label_gradient,
     functions,
     around,
+    of_tensors,
 };
 
 /// The functions of this library.
@@ -101,4 +104,11 @@ unsafe extern "C" fn functions(paths: *mut Object) -> *mut Object {
 unsafe extern "C" fn around(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
     unsafe { calls::around(told) }
+}
+
+/// # Safety
+/// Python calls it with the tuple.
+unsafe extern "C" fn of_tensors(told: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
+    unsafe { tensors::functions(told) }
 }

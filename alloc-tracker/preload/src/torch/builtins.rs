@@ -9,7 +9,8 @@ use std::ptr;
 
 use alloc_tracker::unaided::as_tracker;
 
-use super::interpreter::{Definition, Interpreter, Object};
+use super::definition::{Definition, Object};
+use super::interpreter::Interpreter;
 use super::layers;
 
 thread_local! {

@@ -4,13 +4,13 @@
 use std::ptr;
 
 use super::builtins::{enter_named, leave_address, running};
-use super::interpreter::{Definition, Interpreter, Object};
+use super::definition::{Definition, Object};
+use super::interpreter::Interpreter;
 
 static CALL: Definition = Definition::with_names(c"_call_impl", call);
 
-/// The function, for a tuple of five: the dictionary of paths; `_call_impl` as it was; `is_off()`, whether nothing is told now;
-/// `begin(module, *arguments)`, for a module that is the outermost or has no path; `end()`, when the outermost has ended. Null where this
-/// is no Python that is known, or too old.
+/// The function, for a tuple of four: the dictionary of paths; `_call_impl` as it was; `begin(module, *arguments)`, for a module
+/// that is the outermost or has no path; `end()`, when the outermost has ended. Null where this is no Python that is known, or too old.
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
@@ -30,8 +30,8 @@ unsafe extern "C" fn call(
     let (Some(python), Ok(count)) = (Interpreter::of_process(), usize::try_from(count)) else { return ptr::null_mut() };
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
     unsafe {
-        let [paths, own, is_off, begin, end] = [0, 1, 2, 3, 4].map(|place| python.item(told, place));
-        if count == 0 || python.answers(is_off) {
+        let [paths, own, begin, end] = [0, 1, 2, 3].map(|place| python.item(told, place));
+        if count == 0 {
             return python.call(own, arguments, count, names);
         }
         let (module, around) = (arguments.read(), running());

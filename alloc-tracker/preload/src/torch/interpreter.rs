@@ -1,63 +1,12 @@
 //! The functions of the Python that runs in this process, as the loader finds them. All belong to Python's stable ABI, or did what
 //! they do there long before: <https://docs.python.org/3/c-api/stable.html>. This library is linked with none of them, because most
 //! programs that it is loaded into have no Python.
-use std::ffi::{CStr, c_char, c_int, c_long, c_ulonglong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_ulonglong, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
+use super::definition::{Definition, Object};
 use crate::loaded::function;
-
-/// `PyObject`. What it holds is Python's.
-#[repr(C)]
-pub struct Object([u8; 0]);
-
-/// A function that Python calls with its arguments in an array (`METH_FASTCALL`, from 3.7 on).
-pub type Function = unsafe extern "C" fn(own: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object;
-
-/// One that takes arguments by name as well (`METH_FASTCALL | METH_KEYWORDS`): their values stand behind the `count` others, and `names`
-/// is a tuple of their names or null.
-pub type FunctionWithNames = unsafe extern "C" fn(
-    own: *mut Object,
-    arguments: *const *mut Object,
-    count: isize,
-    names: *mut Object,
-) -> *mut Object;
-
-/// `PyMethodDef`: a function as Python is told of it. It has to stay for the life of the process.
-#[repr(C)]
-pub struct Definition {
-    name: *const c_char,
-    /// A [`Function`] or a [`FunctionWithNames`], as the flags say.
-    function: *const c_void,
-    flags: c_int,
-    help: *const c_char,
-}
-
-// SAFETY: the pointers are of constants, and nothing of a definition changes.
-unsafe impl Sync for Definition {}
-
-impl Definition {
-    /// `METH_FASTCALL`.
-    const ARRAY: c_int = 0x80;
-    /// `METH_KEYWORDS`.
-    const NAMES: c_int = 0x02;
-
-    /// A function of this name.
-    pub const fn new(name: &'static CStr, function: Function) -> Definition {
-        Definition {
-            name: name.as_ptr(),
-            function: function as *const c_void,
-            flags: Definition::ARRAY,
-            help: ptr::null(),
-        }
-    }
-
-    /// A function of this name that takes arguments by name as well.
-    pub const fn with_names(name: &'static CStr, function: FunctionWithNames) -> Definition {
-        let flags = Definition::ARRAY | Definition::NAMES;
-        Definition { name: name.as_ptr(), function: function as *const c_void, flags, help: ptr::null() }
-    }
-}
 
 /// The functions, each by the last part of its name. They may be called by a thread that holds the interpreter's lock.
 pub struct Interpreter {
@@ -72,6 +21,7 @@ pub struct Interpreter {
     error: unsafe extern "C" fn() -> *mut Object,
     clear: unsafe extern "C" fn(),
     release: unsafe extern "C" fn(*mut Object),
+    format: unsafe extern "C" fn(*const c_char, ...) -> *mut Object,
     calling: Option<Calling>,
 }
 
@@ -80,6 +30,8 @@ struct Calling {
     call: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
     new_method: unsafe extern "C" fn(*mut Object) -> *mut Object,
     is_true: unsafe extern "C" fn(*mut Object) -> c_int,
+    attribute: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
+    call_method: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
     put_aside: unsafe extern "C" fn(*mut *mut Object, *mut *mut Object, *mut *mut Object),
     put_back: unsafe extern "C" fn(*mut Object, *mut Object, *mut Object),
 }
@@ -92,6 +44,8 @@ impl Calling {
                 call: function(c"PyObject_Vectorcall")?,
                 new_method: function(c"PyInstanceMethod_New")?,
                 is_true: function(c"PyObject_IsTrue")?,
+                attribute: function(c"PyObject_GetAttr")?,
+                call_method: function(c"PyObject_VectorcallMethod")?,
                 put_aside: function(c"PyErr_Fetch")?,
                 put_back: function(c"PyErr_Restore")?,
             })
@@ -121,6 +75,7 @@ impl Interpreter {
                 error: function(c"PyErr_Occurred")?,
                 clear: function(c"PyErr_Clear")?,
                 release: function(c"Py_DecRef")?,
+                format: function(c"Py_BuildValue")?,
                 calling: Calling::find(),
             })
         }
@@ -230,7 +185,7 @@ impl Interpreter {
         }
     }
 
-    /// Calls a function as [`FunctionWithNames`] is called; null with an exception.
+    /// Calls a function as [`FunctionWithNames`](super::definition::FunctionWithNames) is called; null with an exception.
     ///
     /// # Safety
     /// `function` is an object, and the others are as such a function gets them.
@@ -247,23 +202,74 @@ impl Interpreter {
             .map_or(ptr::null_mut(), |calling| unsafe { (calling.call)(function, arguments, count, names) })
     }
 
-    /// Whether a function without arguments returns something true; not where it raises.
+    /// Whether an attribute is true; `None`, without an exception, where the object has none of this name.
     ///
     /// # Safety
-    /// `function` is an object, and no exception is on its way.
-    pub unsafe fn answers(&self, function: *mut Object) -> bool {
-        let Some(calling) = &self.calling else { return false };
+    /// `object` is an object and `name` a text.
+    pub unsafe fn is_true(&self, object: *mut Object, name: *mut Object) -> Option<bool> {
+        let truth = self.calling.as_ref()?.is_true;
+        // SAFETY: as the caller promises.
+        unsafe { self.attribute(object, name, |value| Some(truth(value) == 1)) }
+    }
+
+    /// What `use_value` makes of an attribute, which is an object until that returns; `None`, without an exception, where the object
+    /// has none of this name, and where `use_value` says so.
+    ///
+    /// # Safety
+    /// As for [`is_true`](Self::is_true).
+    pub unsafe fn attribute<T>(
+        &self,
+        object: *mut Object,
+        name: *mut Object,
+        use_value: impl FnOnce(*mut Object) -> Option<T>,
+    ) -> Option<T> {
+        let calling = self.calling.as_ref()?;
+        // SAFETY: as the caller promises.
+        unsafe { self.with_result((calling.attribute)(object, name), use_value) }
+    }
+
+    /// The number that a method without arguments returns; `None`, without an exception, where it returns none or there is no such method.
+    ///
+    /// # Safety
+    /// As for [`is_true`](Self::is_true).
+    pub unsafe fn number_of(&self, object: *mut Object, method: *mut Object) -> Option<u64> {
+        let calling = self.calling.as_ref()?;
+        // SAFETY: as the caller promises; there is one argument, the object itself.
+        unsafe {
+            let result = (calling.call_method)(method, &raw const object, 1, ptr::null_mut());
+            self.with_result(result, |number| self.number(number))
+        }
+    }
+
+    /// Uses a result of Python's and releases it; forgets the exception that came in its place, or while it was used.
+    ///
+    /// # Safety
+    /// `result` is an object that the caller owns, or null.
+    unsafe fn with_result<T>(
+        &self,
+        result: *mut Object,
+        use_value: impl FnOnce(*mut Object) -> Option<T>,
+    ) -> Option<T> {
+        let used = if result.is_null() { None } else { use_value(result) };
         // SAFETY: as the caller promises.
         unsafe {
-            let answer = (calling.call)(function, ptr::null(), 0, ptr::null_mut());
-            if answer.is_null() {
+            if used.is_none() {
                 self.forget();
-                return false;
             }
-            let is_true = (calling.is_true)(answer) == 1;
-            (self.release)(answer);
-            is_true
+            if !result.is_null() {
+                (self.release)(result);
+            }
         }
+        used
+    }
+
+    /// A new reference to `None`.
+    ///
+    /// # Safety
+    /// No more than for all.
+    pub unsafe fn none(&self) -> *mut Object {
+        // SAFETY: as the caller promises. Of an empty format Python makes `None`.
+        unsafe { (self.format)(c"".as_ptr()) }
     }
 
     /// Calls a function, whose result and exception nobody wants. An exception that is on its way meanwhile goes on afterwards.
@@ -284,6 +290,11 @@ impl Interpreter {
             }
             (calling.put_back)(kind, value, trace);
         }
+    }
+
+    /// Whether this Python is recent enough for [`call`](Self::call) and what goes with it.
+    pub fn calls(&self) -> bool {
+        self.calling.is_some()
     }
 
     /// Whether an exception is on its way to Python.

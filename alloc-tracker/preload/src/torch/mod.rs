@@ -19,8 +19,8 @@
 //!
 //! `own.rs` finds the functions of libtorch's that `storages.rs` and `asked.rs` stand before.
 //!
-//! `builtins.rs` has what Python calls for each module that runs and each gradient, made with what `interpreter.rs` finds in Python;
-//! `layers.rs` what that does. `calls.rs` is around each call of a module.
+//! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter, made with what `interpreter.rs` finds in
+//! Python; `layers.rs` what that does. `calls.rs` is around each call of a module.
 //!
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
@@ -29,6 +29,7 @@
 mod asked;
 mod builtins;
 mod calls;
+mod definition;
 mod engine;
 mod interpreter;
 mod layers;
@@ -38,6 +39,7 @@ mod nested;
 mod operators;
 mod own;
 mod storages;
+mod tensors;
 mod trial;
 
 mod api;

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from .. import _imports as imports
+from .labels import Labels
 from .layers import Layers
 from .safely import Watch
 
@@ -19,8 +20,8 @@ from .safely import Watch
 class Calls:
     """Has all calls of modules told."""
 
-    def __init__(self, torch: Any, watch: Watch, layers: Layers) -> None:
-        self._torch, self._watch, self._layers = torch, watch, layers
+    def __init__(self, torch: Any, watch: Watch, layers: Layers, labels: Labels) -> None:
+        self._torch, self._watch, self._layers, self._labels = torch, watch, layers, labels
         self._has_hooks = False
         self._own: Any = None
         """``_call_impl`` as it was, while the method stands in its place."""
@@ -35,9 +36,10 @@ class Calls:
             return
         self._own, module._call_impl = own, around
         for name, told in (
-            ("torch._dynamo.eval_frame", self._of_contexts),
-            # Imported when something is exported by Dynamo, which needs no context then.
-            ("torch._dynamo.functional_export", lambda _module: self._add_hooks()),
+            # Dynamo is imported when the first optimizer is made. It makes one of these when it is asked to compile.
+            ("torch._dynamo.eval_frame", lambda module: self._before(getattr(module, "OptimizeContext", None), "__init__")),
+            # What is exported needs none.
+            ("torch._dynamo.functional_export", lambda module: self._before(module, "fullgraph_capture")),
         ):
             told = self._watch.safely(told)
             if name in sys.modules:
@@ -45,21 +47,20 @@ class Calls:
             else:
                 imports.after(name, told)
 
-    def _of_contexts(self, module: Any) -> None:
-        """Dynamo has been imported, as any optimizer does. It makes one of these when it is asked to compile."""
-        contexts = getattr(module, "OptimizeContext", None)
-        make = vars(contexts).get("__init__") if contexts else None
-        if not isinstance(make, FunctionType):
+    def _before(self, owner: Any, name: str) -> None:
+        """Has hooks from the first call of this function of a class or a module on; where there is none, from now on."""
+        function = vars(owner).get(name) if owner else None
+        if not isinstance(function, FunctionType):
             self._add_hooks()
             return
         begin = self._watch.safely(self._add_hooks)
 
-        @functools.wraps(make)
-        def wrapped(*args: Any, **named: Any) -> None:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **named: Any) -> Any:
             begin()
-            make(*args, **named)
+            return function(*args, **named)
 
-        contexts.__init__ = wrapped
+        setattr(owner, name, wrapped)
 
     def _add_hooks(self) -> None:
         if self._has_hooks:
@@ -67,6 +68,7 @@ class Calls:
         self._has_hooks = True
         if self._own is not None:
             self._torch.nn.Module._call_impl = self._own
+        self._labels.trace()
         modules = self._torch.nn.modules.module
         before, after = self._layers.hooks(self._watch)
         modules.register_module_forward_pre_hook(before)

@@ -19,13 +19,26 @@ def label(tensor: Any, category: Category, layer: Optional[bytes] = None) -> Non
 class Labels:
     """Which layer each parameter is of."""
 
-    def __init__(self, watch: Watch, layer: Callable, label_gradient: Callable) -> None:
+    def __init__(self, watch: Watch, layer: Callable, running: Any) -> None:
         self._layer = layer
         # By identity: tensors are compared by their elements.
         self._layers: Dict[int, Tuple[bytes, int]] = {}
         """The layer of each parameter, and its number."""
-        self._gradient_hook = self._hook(watch, label_gradient)
+        self._handles: Dict[int, Tuple[Any, Any]] = {}
+        """Each parameter that has a hook, weakly, and the handle of that."""
         self._states: Any = weakref.WeakKeyDictionary()
+        """Where each optimizer's state is, by the identity of its parameter."""
+        self._hook_in_python = self._hook(watch, running.label_gradient)
+        self._storage, self._gradient_hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
+
+    def trace(self) -> None:
+        """From now on, what is called for gradients can be traced by Dynamo, as it does where the engine is compiled."""
+        self._gradient_hook = self._hook_in_python
+        for place, (met, handle) in list(self._handles.items()):
+            parameter = met()
+            if parameter is not None:
+                handle.remove()
+                self._handles[place] = met, parameter.register_post_accumulate_grad_hook(self._gradient_hook)
 
     def layer_of(self, parameter: Any) -> Optional[bytes]:
         """The layer of a parameter, if it has been met in a module."""
@@ -39,9 +52,14 @@ class Labels:
         if id(parameter) in self._layers:
             return
         self._layers[id(parameter)] = name, self._layer(name)
-        weakref.finalize(parameter, self._layers.pop, id(parameter), None).atexit = False
+        weakref.finalize(parameter, self._forget, id(parameter)).atexit = False
         if parameter.requires_grad and parameter.is_leaf:
-            parameter.register_post_accumulate_grad_hook(self._gradient_hook)
+            handle = parameter.register_post_accumulate_grad_hook(self._gradient_hook)
+            self._handles[id(parameter)] = weakref.ref(parameter), handle
+
+    def _forget(self, place: int) -> None:
+        self._layers.pop(place, None)
+        self._handles.pop(place, None)
 
     def _hook(self, watch: Watch, label_gradient: Callable) -> Callable:
         """What is called when a parameter has a gradient. One function, as for `Layers.hooks`. It never raises."""
@@ -69,10 +87,10 @@ class Labels:
 
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""
-        known = self._states.setdefault(optimizer, {})
+        known, storage = self._states.setdefault(optimizer, {}), self._storage
         for parameter, state in optimizer.state.items():
-            for key, value in state.items():
-                at = address(value) if hasattr(value, "untyped_storage") else 0
-                if at and known.get((id(parameter), key)) != at:
-                    known[id(parameter), key] = at
-                    label(value, Category.OPTIMIZER_STATE, self.layer_of(parameter))
+            places = list(map(storage, state.values()))
+            if known.get(id(parameter)) != places:
+                known[id(parameter)] = places
+                for place in filter(None, places):
+                    functions.label(place, Category.OPTIMIZER_STATE, self.layer_of(parameter))

@@ -67,8 +67,13 @@ class Layers:
         if not self._storages_are_told:
             # What a module returns is labelled by a hook.
             return None
-        is_compiling, end = watch.is_compiling, watch.guarded(self._end_network)
-        return self._running.around(call, lambda: is_compiling() or not watch.is_on, watch.guarded(self._begin), end)
+
+        def begin(module: Any, *args: Any) -> None:
+            # Where this enters nothing, it is called for each module within as well.
+            if watch.is_on and not watch.is_compiling():
+                self._begin(module, *args)
+
+        return self._running.around(call, watch.guarded(begin), watch.guarded(self._end_network))
 
     def hooks(self, watch: Watch) -> Tuple[Callable, Callable]:
         """What is called before and after each module's forward pass. Neither ever raises.

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from .._library import _function
 
 
-_VERSION = 4
+_VERSION = 5
 """What this package needs. A library of a later version has more functions behind these."""
 
 
@@ -23,6 +23,7 @@ class _TorchFunctions(ctypes.Structure):
         ("label_gradient", _function(None, ctypes.c_uint64, ctypes.c_uint32)),
         ("functions", _function(ctypes.py_object, ctypes.py_object)),
         ("around", _function(ctypes.py_object, ctypes.py_object)),
+        ("of_tensors", _function(ctypes.py_object, ctypes.py_object)),
     ]
 
 

@@ -41,32 +41,48 @@ class _Running(threading.local):
         """The innermost module that runs on this thread, as ``id`` gives it; 0 where none runs."""
         return self._modules[-1][0] if self._modules else 0
 
-    def around(self, _call: Callable, _is_off: Callable, _begin: Callable, _end: Callable) -> Optional[Callable]:
+    def around(self, _call: Callable, _begin: Callable, _end: Callable) -> Optional[Callable]:
         """Nothing: a function in Python would stand in tracebacks."""
         return None
 
+    def of_tensors(self, _layers: Dict[int, Any]) -> None:
+        """Nothing: `tensors.address` and `Labels` do the same in Python."""
 
-def _around(library: Any, paths: Any, call: Callable, is_off: Callable, begin: Callable, end: Callable) -> Optional[Callable]:
+
+def _around(library: Any, paths: Any, call: Callable, begin: Callable, end: Callable) -> Optional[Callable]:
     """A method that does what ``call`` does, a module's call, with the module's layer around it; ``None`` where this Python is too old.
-    While ``is_off()`` is true, it does nothing else. It calls ``begin(module, *arguments)`` for a module that is the outermost or has no path,
-    and ``end()`` when the outermost has ended."""
+    It calls ``begin(module, *arguments)`` for a module that is the outermost or has no path, and ``end()`` when the outermost has ended."""
     try:
-        return library.around((paths, call, is_off, begin, end))
+        return library.around((paths, call, begin, end))
+    except ValueError:
+        return None
+
+
+def _of_tensors(library: Any, layers: Dict[int, Any]) -> Optional[Tuple[Callable, Callable]]:
+    """``storage(tensor)``, which does what `tensors.address` does and takes any object, and ``label_gradient_of(parameter)``, for a dictionary that
+    has by identity a tuple for each parameter, of which the second is the number of its layer; ``None`` where this Python is too old."""
+    try:
+        return library.of_tensors((layers, "grad", "is_cpu", "data_ptr", "storage_offset", "element_size"))
     except ValueError:
         return None
 
 
 def running(library: Any) -> Any:
-    """The functions ``enter``, ``leave``, ``innermost``, ``around`` and ``label_gradient``, and ``paths``: by identity, which is found faster than a
-    weak reference, the path of each module with the path's number."""
+    """The functions ``enter``, ``leave``, ``innermost``, ``label_gradient``, ``around`` and ``of_tensors``, and ``paths``: by identity, which is found
+    faster than a weak reference, the path of each module with the path's number."""
     paths: Dict[int, Tuple[str, int]] = {}
     # Without the interpreter's lock, Python's objects look different, and the library would need locks.
     if sys.implementation.name == "cpython" and "t" not in sys.abiflags:
         try:
             enter, leave, innermost, label_gradient = library.functions(paths)
-            around = functools.partial(_around, library, paths)
             return SimpleNamespace(
-                paths=paths, enter=enter, leave=leave, innermost=innermost, around=around, label_gradient=label_gradient
+                paths=paths,
+                enter=enter,
+                leave=leave,
+                innermost=innermost,
+                label_gradient=label_gradient,
+                around=functools.partial(_around, library, paths),
+                of_tensors=functools.partial(_of_tensors, library),
             )
         except ValueError:
             # The library has not found what it needs of Python.

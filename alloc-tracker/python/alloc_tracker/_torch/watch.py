@@ -26,7 +26,7 @@ def install(torch: Any) -> None:
     torch_functions = library.find()
     told = tell(torch, torch_functions)
     watch, modules_run = Watch(torch), running(torch_functions)
-    labels, phases = Labels(watch, torch_functions.layer, modules_run.label_gradient), Phases(watch)
+    labels, phases = Labels(watch, torch_functions.layer, modules_run), Phases(watch)
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
     scopes = []
 
@@ -48,7 +48,7 @@ def install(torch: Any) -> None:
         phases.end_step()
 
     modules = torch.nn.modules.module
-    Calls(torch, watch, layers).tell()
+    Calls(torch, watch, layers, labels).tell()
     modules.register_module_module_registration_hook(watch.safely(layers.registered))
     modules.register_module_parameter_registration_hook(registered(Category.PARAMETER))
     modules.register_module_buffer_registration_hook(registered(Category.BUFFER))

@@ -24,7 +24,17 @@ def fails(network, *arguments, **named):
         traceback.print_exc(file=sys.stdout)
 
 
+torch.manual_seed(1)
 rows = torch.ones(2, 3)
+# An optimizer imports all that compiles, and compiles nothing.
+trained = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+optimizer = torch.optim.SGD(trained.parameters(), lr=0.1, momentum=0.9)
+for _ in range(2):
+    optimizer.zero_grad()
+    trained(rows).sum().backward()
+    optimizer.step()
+print("trained", trained[1].bias.tolist())
+
 fails(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(3, 4)), rows)
 fails(torch.nn.Sequential(torch.nn.Identity(), torch.nn.Sequential(Raises(KeyError("a key")))), rows)
 fails(Raises(KeyboardInterrupt("stopped")), rows, times=2)

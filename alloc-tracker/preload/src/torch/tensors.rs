@@ -1,0 +1,83 @@
+//! What Python asks of tensors for each parameter in each step, as functions of Python's own kind: where a storage begins, and the label of
+//! a gradient. In Python, both take longer than a small network's operators.
+//! `alloc-tracker/python/alloc_tracker/_torch/tensors.py` and `labels.py` do the same where Python has no such functions.
+use std::ptr;
+
+use super::definition::{Definition, Object};
+use super::interpreter::Interpreter;
+use super::layers;
+
+static FUNCTIONS: [Definition; 2] =
+    [Definition::new(c"storage", storage), Definition::new(c"label_gradient_of", label_gradient_of)];
+
+/// A tuple of the functions, for a tuple of six: the dictionary of parameters, each with its layer's name and number; and the texts `grad`,
+/// `is_cpu`, `data_ptr`, `storage_offset` and `element_size`. Null where this is no Python that is known, or too old.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, and `told` is such a tuple.
+pub unsafe fn functions(told: *mut Object) -> *mut Object {
+    let Some(python) = Interpreter::of_process().filter(|python| python.calls()) else { return ptr::null_mut() };
+    // SAFETY: as the caller promises.
+    unsafe { python.functions(&FUNCTIONS, told) }
+}
+
+/// `storage(tensor)`: where the storage of a tensor begins; 0 where it has none in this process's own memory, and for what is no tensor.
+///
+/// # Safety
+/// Python calls it, with the tuple that [`functions`] was given.
+unsafe extern "C" fn storage(told: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object {
+    let Some(python) = Interpreter::of_process().filter(|_| count == 1) else { return ptr::null_mut() };
+    // SAFETY: as the caller promises. The thread holds the interpreter's lock, and there is one argument.
+    unsafe { python.of_address(begin(python, told, arguments.read()).unwrap_or(0) as usize) }
+}
+
+/// `label_gradient_of(parameter)`: labels the gradient of a parameter, where that has a layer. It never raises.
+///
+/// # Safety
+/// Python calls it, with the tuple that [`functions`] was given.
+unsafe extern "C" fn label_gradient_of(told: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object {
+    let Some(python) = Interpreter::of_process().filter(|_| count == 1) else { return ptr::null_mut() };
+    // SAFETY: as the caller promises. The thread holds the interpreter's lock, and there is one argument.
+    unsafe {
+        let parameter = arguments.read();
+        let at = python.attribute(parameter, python.item(told, 1), |gradient| begin(python, told, gradient));
+        if let (Some(at), Some(layer)) = (at, layer(python, python.item(told, 0), parameter)) {
+            layers::label_gradient(at, layer);
+        }
+        python.none()
+    }
+}
+
+/// Where the storage of a tensor begins, if it has one in this process's own memory. Leaves no exception.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, `told` is the tuple, and `tensor` an object.
+unsafe fn begin(python: &Interpreter, told: *mut Object, tensor: *mut Object) -> Option<u64> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let [is_cpu, data_ptr, offset, element] = [2, 3, 4, 5].map(|place| python.item(told, place));
+        python.is_true(tensor, is_cpu)?.then_some(())?;
+        let first = python.number_of(tensor, data_ptr).filter(|&first| first != 0)?;
+        match python.number_of(tensor, offset)? {
+            0 => Some(first),
+            elements => first.checked_sub(elements.checked_mul(python.number_of(tensor, element)?)?),
+        }
+    }
+}
+
+/// The number of a parameter's layer, which the dictionary has. Leaves no exception.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, `layers` is the dictionary, and `parameter` an object.
+unsafe fn layer(python: &Interpreter, layers: *mut Object, parameter: *mut Object) -> Option<u32> {
+    // SAFETY: as the caller promises. The dictionary owns what it has, and nothing of Python's runs meanwhile.
+    unsafe {
+        let named = python.by_identity(layers, parameter);
+        let number = if named.is_null() { named } else { python.item(named, 1) };
+        let number = if number.is_null() { None } else { python.number(number) };
+        if number.is_none() {
+            python.forget();
+        }
+        number.map(|number| number as u32)
+    }
+}
