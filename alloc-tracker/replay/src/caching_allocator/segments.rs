@@ -17,6 +17,8 @@ pub struct Block {
     pub is_free: bool,
     /// The address of its segment's first byte.
     pub segment: u64,
+    /// Its segment's pool.
+    pub pool: Pool,
 }
 
 /// One piece of the device's memory.
@@ -50,7 +52,7 @@ impl Segments {
             FIRST + self.made * SPACING
         });
         self.segments.insert(address, Segment { pool, bytes });
-        self.insert(address, Block { bytes, requested: 0, is_free: true, segment: address });
+        self.insert(address, Block { bytes, requested: 0, is_free: true, segment: address, pool });
         address
     }
 
@@ -82,8 +84,7 @@ impl Segments {
         let Some(segment) = self.segments.get_mut(&start) else { return start };
         let end = start + segment.bytes;
         segment.bytes += bytes;
-        self.insert(end, Block { bytes, requested: 0, is_free: true, segment: start });
-        self.merge_with_free_neighbours(end)
+        self.insert_joined(end, Block { bytes, requested: 0, is_free: true, segment: start, pool })
     }
 
     /// The bytes of the free block at the end of the pool's latest segment.
@@ -116,9 +117,11 @@ impl Segments {
 
     /// Hands out the free block at `address`, or its first `bytes` if it is to be split. Returns the bytes handed out.
     pub fn take(&mut self, address: u64, bytes: u64, requested: u64, split: bool) -> u64 {
-        let Some(block) = self.remove(address) else { return 0 };
+        let Some(here) = self.blocks.get_mut(&address) else { return 0 };
+        let block = *here;
         let bytes = if split { bytes } else { block.bytes };
-        self.insert(address, Block { bytes, requested, is_free: false, ..block });
+        *here = Block { bytes, requested, is_free: false, ..block };
+        self.free[block.pool as usize].remove(&(block.bytes, address));
         if block.bytes > bytes {
             self.insert(address + bytes, Block { bytes: block.bytes - bytes, ..block });
         }
@@ -128,8 +131,7 @@ impl Segments {
     /// Takes the block at `address` back. Returns what it was; `None` when none is handed out there.
     pub fn give_back(&mut self, address: u64) -> Option<Block> {
         let block = *self.blocks.get(&address).filter(|block| !block.is_free)?;
-        self.insert(address, Block { is_free: true, requested: 0, ..block });
-        self.merge_with_free_neighbours(address);
+        self.insert_joined(address, Block { is_free: true, requested: 0, ..block });
         Some(block)
     }
 
@@ -155,32 +157,38 @@ impl Segments {
         self.segments.len()
     }
 
-    fn merge_with_free_neighbours(&mut self, address: u64) -> u64 {
-        let Some(&block) = self.blocks.get(&address) else { return address };
+    /// Puts a free block at `address`, in the place of what is there, and makes it one with its free neighbours. Returns where that begins.
+    fn insert_joined(&mut self, address: u64, block: Block) -> u64 {
         let joins = |(_, other): &(&u64, &Block)| other.is_free && other.segment == block.segment;
-        let before = self.blocks.range(..address).next_back().filter(joins).map(|(&start, _)| start);
-        let after = self.blocks.range(address + 1..).next().filter(joins).map(|(&start, _)| start);
-        let parts = [before, Some(address), after].into_iter().flatten();
-        let start = before.unwrap_or(address);
-        let bytes = parts.filter_map(|part| self.remove(part)).map(|part| part.bytes).sum();
-        self.insert(start, Block { bytes, ..block });
-        start
+        let place = |(&start, other): (&u64, &Block)| (start, other.bytes);
+        let before = self.blocks.range(..address).next_back().filter(joins).map(place);
+        let after = self.blocks.range(address + 1..).next().filter(joins).map(place);
+        let mut joined = (address, block.bytes);
+        if let Some((start, bytes)) = after {
+            self.remove(start);
+            joined.1 += bytes;
+        }
+        if let Some((start, bytes)) = before {
+            self.blocks.remove(&address);
+            self.free[block.pool as usize].remove(&(bytes, start));
+            joined = (start, joined.1 + bytes);
+        }
+        self.insert(joined.0, Block { bytes: joined.1, ..block });
+        joined.0
     }
 
     fn insert(&mut self, address: u64, block: Block) {
-        if block.is_free
-            && let Some(pool) = self.segments.get(&block.segment).map(|segment| segment.pool)
-        {
-            self.free[pool as usize].insert((block.bytes, address));
+        if block.is_free {
+            self.free[block.pool as usize].insert((block.bytes, address));
         }
         self.blocks.insert(address, block);
     }
 
     fn remove(&mut self, address: u64) -> Option<Block> {
         let block = self.blocks.remove(&address)?;
-        self.free.iter_mut().for_each(|free| {
-            free.remove(&(block.bytes, address));
-        });
+        if block.is_free {
+            self.free[block.pool as usize].remove(&(block.bytes, address));
+        }
         Some(block)
     }
 

@@ -243,7 +243,15 @@ proptest! {
                 live.push(take(&mut allocator, bytes));
             }
             let mut sums = DeviceFigures::default();
-            for (_, segment, blocks) in allocator.segments().all() {
+            let mut free = [Vec::new(), Vec::new()];
+            for (start, segment, blocks) in allocator.segments().all() {
+                let mut address = start;
+                for block in &blocks {
+                    if block.is_free {
+                        free[segment.pool as usize].push((address, block.bytes));
+                    }
+                    address += block.bytes;
+                }
                 prop_assert_eq!(blocks.iter().map(|block| block.bytes).sum::<u64>(), segment.bytes);
                 prop_assert!(!blocks.windows(2).any(|pair| pair[0].is_free && pair[1].is_free));
                 prop_assert!(segment.pool == Pool::Large || blocks.iter().all(|b| b.is_free || b.bytes <= MIB));
@@ -252,6 +260,11 @@ proptest! {
                 sums.reserved_bytes += segment.bytes;
                 sums.allocated_bytes += used.clone().map(|block| block.bytes).sum::<u64>();
                 sums.requested_bytes += used.map(|block| block.requested).sum::<u64>();
+            }
+            for pool in [Pool::Small, Pool::Large] {
+                let mut found: Vec<_> = allocator.segments().fitting(pool, 0).collect();
+                found.sort_unstable();
+                prop_assert_eq!(&found, &free[pool as usize], "the free blocks by size are those of the segments");
             }
             prop_assert_eq!(allocator.now(), sums);
             let (most, at_peak) = (allocator.most(), allocator.at_peak());
