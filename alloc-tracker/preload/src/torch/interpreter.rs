@@ -209,7 +209,7 @@ impl Interpreter {
     pub unsafe fn is_true(&self, object: *mut Object, name: *mut Object) -> Option<bool> {
         let truth = self.calling.as_ref()?.is_true;
         // SAFETY: as the caller promises.
-        unsafe { self.attribute(object, name, |value| Some(truth(value) == 1)) }
+        unsafe { self.attribute(object, name, |value| u8::try_from(truth(value)).ok().map(|truth| truth == 1)) }
     }
 
     /// What `use_value` makes of an attribute, which is an object until that returns; `None`, without an exception, where the object
