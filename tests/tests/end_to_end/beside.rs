@@ -233,6 +233,10 @@ fn endings(left: &Path) -> Vec<Ending> {
         let log = text(&path).ends_with(".log");
         let whole = if log { path.with_extension("recovered") } else { path.clone() };
         if log {
+            // A process that is killed right after its fork has recorded nothing yet.
+            if fs::metadata(&path).expect("a log").len() == 0 {
+                return Ending::Recovered;
+            }
             let ran = viewer(&["recover", text(&path), "-o", text(&whole)]);
             assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         }
