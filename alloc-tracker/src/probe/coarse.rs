@@ -22,13 +22,14 @@ use super::survey::Survey;
 /// one part in this, and so many more counts fit into what the probe may take ...
 const CHANGE: u64 = 128;
 const MORE_COUNTS: u64 = 4;
-/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come. After so many
-/// nanoseconds without a count, such a change is counted in any case ...
+/// ... or, when fewer fit, by more than one part in this: so there is something left for the changes to come.
 const LARGE_CHANGE: u64 = 48;
+/// Whether they fit or not, they are counted so many nanoseconds after the latest count when the resident set has changed by more than one part in
+/// [`LARGE_CHANGE`] since ...
 const LARGE_IS_LATE_NS: u64 = 250_000_000;
-/// ... and one by more than one part in [`CHANGE`] after so many.
+/// ... or so many after it, when by more than one part in [`CHANGE`].
 const CHANGE_IS_LATE_NS: u64 = 1_000_000_000;
-/// After so many nanoseconds a smaller change is enough, if that many fit ...
+/// After so many nanoseconds a smaller change is enough, if [`MORE_COUNTS`] fit ...
 const SMALL_CHANGE_NS: u64 = 200_000_000;
 const SMALL_CHANGE: u64 = 512;
 /// ... and after so many all of them are counted, whatever has changed.
@@ -84,14 +85,15 @@ impl Coarse {
             [survey.shared, survey.written.total(), survey.stacks.total(), other]
         });
         let has_changed = |part| self.counted.is_none_or(|count| count.rss.abs_diff(rss) > rss / part);
-        let is_older = |ns| now_ns.saturating_sub(self.counted_ns) > ns;
+        let is_late = |part, ns| has_changed(part) && now_ns.saturating_sub(self.counted_ns) > ns;
         let many_fit = spent::fits(Probe::Pages, MORE_COUNTS, now_ns);
         let whole = many_fit && now_ns.saturating_sub(self.whole_ns) > AGE_NS;
         let is_due = match many_fit {
-            true => has_changed(CHANGE) || (is_older(SMALL_CHANGE_NS) && has_changed(SMALL_CHANGE)),
+            true => has_changed(CHANGE) || is_late(SMALL_CHANGE, SMALL_CHANGE_NS),
             false => {
-                (has_changed(LARGE_CHANGE) && (is_older(LARGE_IS_LATE_NS) || spent::fits(Probe::Pages, 1, now_ns)))
-                    || (has_changed(CHANGE) && is_older(CHANGE_IS_LATE_NS))
+                (has_changed(LARGE_CHANGE) && spent::fits(Probe::Pages, 1, now_ns))
+                    || is_late(LARGE_CHANGE, LARGE_IS_LATE_NS)
+                    || is_late(CHANGE, CHANGE_IS_LATE_NS)
             }
         };
         if whole || is_due {

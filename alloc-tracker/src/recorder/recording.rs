@@ -160,8 +160,8 @@ impl Recording {
         analysis.into_iter().for_each(|analysis| self.record_replayed(Record::Analysis(Box::new(analysis))));
         unread.into_iter().for_each(|unread| self.record_replayed(Record::Unread(Box::new(unread))));
         // Times by scope are wanted of a run that is killed as well, and rarely recorded ones would be old by then.
-        let fits = spent::fits_into_all(Probe::Closing, now);
-        if (analysis_is_due && fits) || (times_are_due && self.metering.is_some()) {
+        let usage_is_due = analysis_is_due && spent::fits_into_all(Probe::Closing, now);
+        if usage_is_due || (times_are_due && self.metering.is_some()) {
             self.utilisation().into_iter().for_each(|record| self.output.record(record));
         }
         self.output.flush();

@@ -112,7 +112,7 @@ impl Program {
         let mut recorded = self.run(command);
         let told = self.told_by_the_recorder(&mut recorded);
         let endings = endings(&left);
-        // Who is killed between the making of the log and the first record has told nobody of the log.
+        // A process that is killed before its first record may not have told of its log either.
         let logs = endings.iter().filter(|ending| **ending == Ending::Recovered).count() - empty_logs(&left);
         assert!(told >= logs, "{:?}: {logs} logs are left, of which {told} lines tell", self.words);
         let words = (&self.python, &self.words);
@@ -218,11 +218,12 @@ fn wait_until(ready: &Path, what: While, child: &mut Child) {
     });
 }
 
-/// A process that is killed right after its fork has recorded nothing yet.
+/// Whether a process was killed before it recorded anything, as right after its fork.
 fn is_empty(log: &Path) -> bool {
     fs::metadata(log).expect("a log").len() == 0
 }
 
+/// How many such logs there are in the folder.
 fn empty_logs(left: &Path) -> usize {
     let paths = fs::read_dir(left).expect("the folder").map(|entry| entry.expect("an entry").path());
     paths.filter(|path| text(path).ends_with(".log") && is_empty(path)).count()

@@ -67,13 +67,8 @@ class Layers:
         if not self._storages_are_told:
             # What a module returns is labelled by a hook.
             return None
-
-        def begin(module: Any, *args: Any) -> None:
-            # Where this enters nothing, it is called for each module within as well.
-            if watch.is_on and not watch.is_compiling():
-                self._begin(module, *args)
-
-        return self._running.around(call, watch.guarded(begin), watch.guarded(self._end_network))
+        # Where nothing is told, the first enters no module, and so is called for each module within as well.
+        return self._running.around(call, watch.safely(self._begin), watch.guarded(self._end_network))
 
     def hooks(self, watch: Watch) -> Tuple[Callable, Callable]:
         """What is called before and after each module's forward pass. Neither ever raises.
