@@ -35,6 +35,8 @@ enum What {
     /// Only the log is there: a signal ended the process, or it replaced itself in a way that nobody sees. With what it tells,
     /// as far as it can be read.
     Log(Option<Box<Timeline>>),
+    /// An empty log is there: the process was killed before it recorded anything, as right after a fork.
+    EmptyLog,
     /// The log is there, and the process too.
     Running,
     /// A file that is not as it should be.
@@ -84,6 +86,11 @@ fn text(left: &[Left], first: u32, quiet: bool) -> String {
                 ));
                 problems.extend(told.as_ref().and_then(|told| near_limit(left, told)));
             }
+            What::EmptyLog => problems.push(format!(
+                "process {} was killed before it recorded anything: {}.log is empty",
+                left.process,
+                left.path.display()
+            )),
             What::Running => {
                 problems.push(format!("process {} goes on; its timeline will be {}", left.process, left.path.display()))
             }
@@ -123,6 +130,8 @@ fn left(processes: &Path) -> (Vec<Left>, bool) {
                 continue;
             } else if Path::new(&format!("/proc/{process}")).exists() {
                 What::Running
+            } else if fs::metadata(&log).is_ok_and(|file| file.len() == 0) {
+                What::EmptyLog
             } else {
                 What::Log(recovered(&log).map(Box::new))
             };
@@ -242,4 +251,30 @@ fn unseen(run: &Run) -> Option<String> {
 fn is_system(object: &str) -> bool {
     let name = object.rsplit('/').next().unwrap_or(object);
     name.starts_with("libc.so") || name.starts_with("ld-linux")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process tells of its timeline before it makes the log, so one that is killed in between leaves nothing or an empty log.
+    #[test]
+    fn a_process_that_was_killed_before_its_first_record() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let processes = folder.path().join("processes");
+        fs::create_dir(&processes).expect("a folder");
+        let timeline = folder.path().join("run.timeline.json");
+        // No process has this number: the kernel's highest is 4,194,304.
+        fs::write(processes.join("4194305"), format!("{}\n", timeline.display())).expect("a file");
+        let told = || {
+            let (left, registered) = left(&processes);
+            assert!(registered);
+            text(&left, 1, true)
+        };
+        assert_eq!(told(), "");
+        let log = folder.path().join("run.timeline.json.log");
+        File::create(&log).expect("a log");
+        let expected = format!("process 4194305 was killed before it recorded anything: {} is empty", log.display());
+        assert_eq!(told(), format!("alloc-tracker: {expected}\n"));
+    }
 }

@@ -57,6 +57,7 @@ mod dumps;
 
 mod thread;
 
+pub use control::Control;
 pub use output::{Finished, Output};
 pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, release_reading};

@@ -43,6 +43,9 @@ pub struct Recorder {
 pub struct Plan {
     /// Where it goes.
     pub output: Output,
+    /// Where others ask. Opened before the output is: a process that is killed in between has told of a log that is not there,
+    /// and none leaves a log of which nobody was told.
+    pub control: Option<Control>,
     /// The first records of the timeline.
     pub first: Vec<Record>,
     /// The time between two ticks.
@@ -144,7 +147,7 @@ impl Recorder {
 type Begun = (Arc<Shared>, sys::Thread, Option<Arc<Mutex<StepClock>>>);
 
 fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
-    let Plan { output, first, interval, thresholds, times } = plan;
+    let Plan { output, control, first, interval, thresholds, times } = plan;
     let probes = Probes::open(driver, Arc::clone(&calls))?;
     let mut recording = Recording::begin(output, first, thresholds, times, probes)?;
     let steps = recording.step_clock();
@@ -165,7 +168,6 @@ fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
     with_replay(|replay| replay.reconcile_at_start(before, start_ns));
     // From here on, a process that is killed leaves a log with its first records.
     recording.tick();
-    let control = Control::open(recording.output.path());
     let work = Mutex::new(Some((recording, Dumps::default())));
     let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work, calls });
     let worker = Arc::clone(&shared);

@@ -13,7 +13,7 @@ use super::handle::Session;
 use super::step_state;
 use crate::ledger::{as_tracker, publish_own};
 use crate::probe::interposition::interposition;
-use crate::recorder::{Approach, Callback, Expected, Output, PeakAction, Plan, Recorder, Thresholds};
+use crate::recorder::{Approach, Callback, Control, Expected, Output, PeakAction, Plan, Recorder, Thresholds};
 use crate::settings::times::{self, Times};
 use crate::settings::{self, LeastRoom, sampling};
 use crate::{backend, probe, sys};
@@ -191,6 +191,7 @@ impl SessionBuilder {
         let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
         // The path is made absolute now, because the program may change its working directory before the end.
         let path = std::path::absolute(&path).unwrap_or(path);
+        let control = Control::open(&path);
         let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
         let mut losses = Vec::from_iter(sampling::problem());
         let first = self.first_records(resolutions, allocator);
@@ -199,7 +200,7 @@ impl SessionBuilder {
         thresholds.least_room = settings::least_room(&mut losses).unwrap_or(thresholds.least_room);
         let times = times::asked(&mut losses).max(self.times);
         losses.into_iter().for_each(|loss| output.lose(loss));
-        Ok(Plan { output, first, interval: self.interval, thresholds, times })
+        Ok(Plan { output, control, first, interval: self.interval, thresholds, times })
     }
 
     fn first_records(&self, resolutions: Vec<Resolution>, mut allocator: Allocator) -> Vec<Record> {
