@@ -1,7 +1,7 @@
 //! The destination of records: the timeline that is assembled in memory, and the log beside the file. A process that is
 //! killed leaves the log behind.
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use alloc_timeline::log::{Compacted, Compaction, LogFile};
 use alloc_timeline::{Assembler, Record};
@@ -38,11 +38,6 @@ impl Output {
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let log = LogFile::create(&path)?;
         Ok(Output { path, log, assembler: Assembler::new(), losses: Vec::new() })
-    }
-
-    /// The path of the timeline.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Adds one record. [`Output::flush`] hands it to the operating system.
