@@ -43,8 +43,7 @@ pub struct Recorder {
 pub struct Plan {
     /// Where it goes.
     pub output: Output,
-    /// Where others ask. Opened before the output is: a process that is killed in between has told of a log that is not there,
-    /// and none leaves a log of which nobody was told.
+    /// Where others ask. It is opened before the output, so that no process leaves a log of which it has not told.
     pub control: Option<Control>,
     /// The first records of the timeline.
     pub first: Vec<Record>,

@@ -33,7 +33,8 @@ fn a_crowd_frees_each_others_blocks() {
     assert_eq!(timeline.tracker.foreign_frees, Some(0));
     // The hot path puts freed blocks into jemalloc's caches itself. They hold what they hold when jemalloc is called for every block: a
     // twentieth is for how the threads happen to take turns. Without a bound they would hold all that was freed, 370 MB.
-    // jemalloc gives nothing back to the kernel: on a busy machine a run takes so long that in some runs free pages go, 50 MB of 200.
+    // On a busy machine a run takes long enough for jemalloc to give free pages back to the kernel (50 MB of 200 in some runs). That says
+    // nothing of the caches, so it is switched off for both.
     let keeps_pages = ("_RJEM_MALLOC_CONF", "dirty_decay_ms:-1,muzzy_decay_ms:-1");
     let held = |mode| run(victim, mode, &["crowd"], &[keeps_pages]).passed().numbers("resident")[0];
     let [reached, called] = [SESSION, CALLS].map(|mode| (0..3).map(|_| held(mode)).min().expect("three runs"));
