@@ -119,6 +119,12 @@ pub fn enter_layer_alone(path: &str) -> Option<Entered> {
     changed(Change::LayerAlone, path).and_then(enter_counted)
 }
 
+/// Enters the layer of this number on this thread, whatever the active one is.
+pub fn enter_numbered_layer(layer: NameId) -> Option<Entered> {
+    ledger::main_begins();
+    derive(|parts| Parts { layer, ..parts }).and_then(enter_counted)
+}
+
 /// Enters the layer `path`, below the active one, on this thread.
 pub fn enter_layer(path: &str) -> Option<Entered> {
     changed(Change::Layer, path).and_then(enter_counted)

@@ -3,6 +3,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use alloc_tracker::devices::{self, Device, DeviceStats, DeviceTotals, Figure};
+use alloc_tracker::hooks;
 
 use crate::events::ATTRIBUTION;
 use crate::shim;
@@ -44,7 +45,7 @@ extern "C" fn alloc_torch_device_block(kind: i8, index: i8, address: usize, byte
     let Some(device) = tracked(kind, index) else { return };
     let (address, size, totals) = (address as u64, bytes.unsigned_abs(), DeviceTotals { allocated, reserved });
     if bytes > 0 {
-        devices::allocated(device, address, size, totals, Some(ATTRIBUTION.storage_category()));
+        devices::allocated(device, address, size, totals, Some(ATTRIBUTION.storage_category(hooks::current())));
     } else {
         devices::freed(device, address, size, totals);
     }

@@ -51,6 +51,8 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
         .context("PATH cannot be put together")?;
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let timeline = scratch.path().join("python.timeline.json");
+    let package = scratch.path().join("package");
+    python::install(bench.workspace, &own, &package)?;
     let script = bench.workspace.root().join(SCRIPT);
     let plain = |work: &str| {
         let mut command = without_allocator_settings(python::command(&own));
@@ -59,7 +61,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     };
     let recorded = |work: &str, flags: &[&str]| {
         let mut command = without_allocator_settings(python::command(&own));
-        command.env("PATH", &path).env("PYTHONPATH", bench.workspace.root().join(python::PACKAGE));
+        command.env("PATH", &path).env("PYTHONPATH", &package);
         command.args(["-m", "alloc_tracker"]).args(flags).arg("-o").arg(&timeline).arg(&script).arg(work);
         command
     };

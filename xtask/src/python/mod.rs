@@ -3,6 +3,7 @@
 mod interpreter;
 
 mod environment;
+mod package;
 
 use std::path::PathBuf;
 
@@ -10,10 +11,8 @@ use anyhow::Result;
 
 pub use self::environment::{Environment, Found, MODULES, WHAT};
 pub use self::interpreter::{VARIABLE, command, imports, named};
+pub use self::package::{PACKAGE, install, modules};
 use crate::workspace::Workspace;
-
-/// The package `alloc_tracker`, in the workspace.
-pub const PACKAGE: &str = "alloc-tracker/python";
 
 /// The command `cargo xtask python`: makes the environment with torch, or says in a sentence what this machine lacks for it.
 ///

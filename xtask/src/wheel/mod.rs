@@ -21,7 +21,7 @@ use self::platform::Platform;
 use self::project::Project;
 use crate::python::PACKAGE;
 use crate::workspace::Workspace;
-use crate::{prerequisite, programs};
+use crate::{prerequisite, programs, python};
 
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -68,7 +68,7 @@ fn write(workspace: &Workspace, program: &[u8], folder: &Path) -> Result<PathBuf
     let stem = project.stem()?;
     let path = folder.join(format!("{stem}-{tag}.whl"));
     let mut archive = Archive::create(&path)?;
-    for name in modules(&package.join("alloc_tracker"))? {
+    for name in python::modules(&package)? {
         let file = package.join(&name);
         let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         archive.add(&name, &bytes)?;
@@ -82,24 +82,4 @@ fn write(workspace: &Workspace, program: &[u8], folder: &Path) -> Result<PathBuf
     archive.add(&format!("{stem}.dist-info/WHEEL"), project::wheel(&tag).as_bytes())?;
     archive.finish(&format!("{stem}.dist-info/RECORD"))?;
     Ok(path)
-}
-
-/// The package's files, as paths that begin with its name, in order. What Python has compiled is not among them.
-fn modules(package: &Path) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut folders = vec![package.to_path_buf()];
-    let above = package.parent().context("the package has a folder above it")?;
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
-            let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
-            if path.is_dir() {
-                folders.extend((!path.ends_with("__pycache__")).then_some(path));
-            } else {
-                let below = path.strip_prefix(above).context("it was found below it")?;
-                found.push(below.to_str().context("a module has a name in UTF-8")?.to_owned());
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -63,15 +63,25 @@ impl Bytes {
     }
 }
 
+/// Bytes that are read at once where there are so many: a cache line, because each reading may take a system call.
+const LINE: usize = 64;
+
 /// Adds bytes to a hash.
 #[inline]
 fn words(memory: impl Memory, at: u64, count: usize, mut hash: u64) -> Option<u64> {
-    let whole = count & !7;
-    for offset in (0..whole as u64).step_by(8) {
-        hash = mixed(hash, memory.word(at.wrapping_add(offset))?);
+    let (mut at, end) = (at, at.wrapping_add(count as u64));
+    for _ in 0..count / LINE {
+        let mut line = [0; LINE];
+        memory.read(at, &mut line)?;
+        hash = line.as_chunks().0.iter().fold(hash, |hash, &word| mixed(hash, u64::from_ne_bytes(word)));
+        at = at.wrapping_add(LINE as u64);
+    }
+    for _ in 0..count % LINE / 8 {
+        hash = mixed(hash, memory.word(at)?);
+        at = at.wrapping_add(8);
     }
     let mut rest = [0; 8];
-    memory.read(at.wrapping_add(whole as u64), &mut rest[..count - whole])?;
+    memory.read(at, &mut rest[..end.wrapping_sub(at) as usize])?;
     Some(mixed(hash, u64::from_ne_bytes(rest)))
 }
 
@@ -107,5 +117,28 @@ fn write(memory: impl Memory, first: i32, parts: [Bytes; 3], room: &mut [u8]) {
         // What cannot be read stays zero. Its bytes were read just now.
         let _ = memory.read(part.at, here);
         rest = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Asked;
+    use super::*;
+
+    /// The words of a text in the order in which they lie, and what is left of it as one more, whatever is read at once.
+    #[test]
+    fn each_word_is_hashed_once() {
+        let bytes: Vec<u8> = (0..200).collect();
+        let at = bytes.as_ptr().expose_provenance() as u64;
+        for count in [0, 1, 7, 8, 63, 64, 65, 72, 127, 128, 200] {
+            let mut expected = 1;
+            for word in bytes[..count].chunks_exact(8) {
+                expected = mixed(expected, u64::from_ne_bytes(word.try_into().expect("eight bytes")));
+            }
+            let mut rest = [0; 8];
+            rest[..count % 8].copy_from_slice(&bytes[count - count % 8..count]);
+            assert_eq!(words(Asked, at, count, 1), Some(mixed(expected, u64::from_ne_bytes(rest))), "{count}");
+        }
+        assert_eq!(words(Asked, u64::MAX - 100, 70, 1), None, "nothing is there");
     }
 }

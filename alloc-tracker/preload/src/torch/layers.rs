@@ -15,7 +15,7 @@ pub fn number(path: &str) -> u32 {
 /// Enters a layer on this thread, whatever layer is active. Returns what [`leave`] needs.
 pub fn enter(layer: u32) -> u64 {
     operators::note_nodes();
-    let [scope, _] = hooks::enter_layer_alone(hooks::text(Name(layer))).numbers();
+    let [scope, _] = hooks::enter_numbered_layer(Name(layer)).numbers();
     scope
 }
 

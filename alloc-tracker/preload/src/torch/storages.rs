@@ -56,8 +56,9 @@ impl Drop for Announced {
 /// What a storage is for that is allocated now. A program that is not changed has phases from its first batch on; what it makes
 /// before, a data set say, is no activation.
 fn category() -> Category {
-    let category = ATTRIBUTION.storage_category();
-    let is_before = || matches!(work_of(hooks::text(hooks::current().phase)), "" | "import");
+    let current = hooks::current();
+    let category = ATTRIBUTION.storage_category(current);
+    let is_before = || matches!(work_of(hooks::text(current.phase)), "" | "import");
     if category == Category::Activation && is_before() { Category::Other } else { category }
 }
 

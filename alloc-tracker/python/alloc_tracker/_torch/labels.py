@@ -27,9 +27,9 @@ class Labels:
         self._handles: Dict[int, Tuple[Any, Any]] = {}
         """Each parameter that has a hook, weakly, and the handle of that."""
         self._states: Any = weakref.WeakKeyDictionary()
-        """Where each optimizer's state is, by the identity of its parameter."""
+        """Where each optimizer's state is: that of all parameters, and by the identity of each."""
         self._hook_in_python = self._hook(watch, running.label_gradient)
-        self._storage, self._gradient_hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
+        self.storage, self._gradient_hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
 
     def trace(self) -> None:
         """From now on, what is called for gradients can be traced by Dynamo, as it does where the engine is compiled."""
@@ -80,15 +80,24 @@ class Labels:
 
     def before_step(self, optimizer: Any) -> None:
         """The gradients of parameters that no module has."""
+        has_layer = self._layers.__contains__
         for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if id(parameter) not in self._layers and parameter.grad is not None:
+            parameters = group["params"]
+            if all(map(has_layer, map(id, parameters))):
+                continue
+            for parameter in parameters:
+                if not has_layer(id(parameter)) and parameter.grad is not None:
                     label(parameter.grad, Category.GRADIENT)
 
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""
-        known, storage = self._states.setdefault(optimizer, {}), self._storage
-        for parameter, state in optimizer.state.items():
+        storage, states = self.storage, optimizer.state
+        everywhere = [storage(value) for state in states.values() for value in state.values()]
+        known_everywhere, known = self._states.get(optimizer, (None, {}))
+        if everywhere == known_everywhere:
+            return
+        self._states[optimizer] = everywhere, known
+        for parameter, state in states.items():
             places = list(map(storage, state.values()))
             if known.get(id(parameter)) != places:
                 known[id(parameter)] = places

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -132,8 +132,10 @@ class Layers:
         if self._phases.thread.backward:
             # A checkpoint computes again. That is part of the backward pass.
             return
-        self._thread.inputs = {address(tensor) for tensor in tensors(self._torch, args)}
-        self.inputs(args)
+        given = list(tensors(self._torch, args))
+        if not self._storages_are_told:
+            self._thread.inputs = {address(tensor) for tensor in given}
+        self._label_inputs(given)
         if self._torch.is_grad_enabled():
             self._phases.begin_step()
             self._thread.phase = self._phases.enter(b"forward")
@@ -183,6 +185,11 @@ class Layers:
 
     def inputs(self, value: Any) -> None:
         """Tensors that come from outside."""
-        for tensor in tensors(self._torch, value):
+        self._label_inputs(tensors(self._torch, value))
+
+    def _label_inputs(self, given: Iterable[Any]) -> None:
+        for tensor in given:
             if tensor.grad_fn is None and not isinstance(tensor, self._torch.nn.Parameter):
-                label(tensor, Category.INPUT)
+                at = self._labels.storage(tensor)
+                if at:
+                    functions.label(at, Category.INPUT, None)

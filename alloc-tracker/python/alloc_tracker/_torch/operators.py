@@ -52,7 +52,7 @@ def _round(torch: Any, library: Any, number: int) -> None:
     def forward() -> Any:
         value = torch.ones(1, dtype=torch.float32, device="cpu", requires_grad=True)
         # So that the sequence number is like no other number of a record, and another one in each round.
-        for _ in range(200 + 77 * number):
+        for _ in range(40 + 17 * number):
             value = value.abs()
         library.look()
         return value.neg()

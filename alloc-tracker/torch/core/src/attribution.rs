@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use alloc_tracker::hooks::{LabelError, Name};
+use alloc_tracker::hooks::{Current, LabelError, Name};
 use alloc_tracker::{Category, DerivedPhase};
 
 use crate::category::{BACKWARD, KnownNames, OPTIMIZER, work};
@@ -110,31 +110,34 @@ impl<H: Hooks> Attribution<H> {
             return None;
         };
         let mut question = None;
+        let around = self.hooks.current();
+        let mut own_layer = around.layer;
         let is_engine = !operator.is_backward && is_engine(operator.name);
         if is_engine {
             engine_starts(stack, place);
         } else if operator.is_backward || !stack.is_in_operator() || compiled::is_region(operator.name) {
-            let phase = self.phase(stack, operator);
-            let layer = self.layer(stack, operator, phase);
+            let phase = self.phase(stack, operator, around.phase);
+            let layer = self.layer(stack, operator, around, phase);
             if operator.is_backward {
                 stack.set_node_layer(layer.unwrap_or_default());
             }
+            own_layer = layer.unwrap_or(around.layer);
             // 0 is no call.
             let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
             let call = Call { number, autocasts: operator.autocasts };
-            stack.set(place, Frame::Named(self.enter(operator, layer, phase, number), call));
-            question = self.question(operator);
+            stack.set(place, Frame::Named(self.enter(stack, operator, layer, phase, number), call));
+            question = self.question(operator, own_layer);
         } else if operator.name == CONVERSION
             && !operator.autocasts
             && let Some(call) = stack.call().filter(|call| call.autocasts)
         {
-            stack.set(place, Frame::Named(self.enter(operator, None, Name(0), call.number), call));
+            stack.set(place, Frame::Named(self.enter(stack, operator, None, Name(0), call.number), call));
         }
         if !is_engine {
             stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
         }
         if !operator.is_backward && operator.sequence >= 0 {
-            self.sequences.remember(operator.thread, operator.sequence, self.hooks.current().layer);
+            self.sequences.remember(operator.thread, operator.sequence, own_layer);
         }
         question
     }
@@ -153,11 +156,10 @@ impl<H: Hooks> Attribution<H> {
     }
 
     /// What the face is asked of an operator that has entered its scope, to say what its layer is.
-    fn question(&self, operator: &Operator<'_>) -> Option<Question> {
+    fn question(&self, operator: &Operator<'_>, layer: Name) -> Option<Question> {
         if operator.is_backward || operator.tensors.is_empty() {
             return None;
         }
-        let layer = self.hooks.current().layer;
         match if layer == Name(0) { News::Nothing } else { self.kinds.look(layer, operator) } {
             News::Ask(question) => Some(question),
             News::TakeBack => {
@@ -176,12 +178,11 @@ impl<H: Hooks> Attribution<H> {
     }
 
     /// The phase of an operator that enters a scope while the program is in none; the empty name when the program is in one,
-    /// or nothing tells the phase.
-    fn phase(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Name {
+    /// or nothing tells the phase. `current` is the program's.
+    fn phase(&self, stack: &OperatorStack<H>, operator: &Operator<'_>, current: Name) -> Name {
         if let Some(parameter) = operator.variable {
             self.trained.insert(&self.hooks, parameter);
         }
-        let current = self.hooks.current().phase;
         if current != Name(0) {
             self.look_at(current);
             return Name(0);
@@ -212,8 +213,15 @@ impl<H: Hooks> Attribution<H> {
         }
     }
 
-    /// The layer of an operator that enters a scope; `None`: the active one. `phase` is what [`phase`](Self::phase) said.
-    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>, phase: Name) -> Option<Name> {
+    /// The layer of an operator that enters a scope; `None`: the active one, which is `current`'s. `phase` is what
+    /// [`phase`](Self::phase) said.
+    fn layer(
+        &self,
+        stack: &OperatorStack<H>,
+        operator: &Operator<'_>,
+        current: Current,
+        phase: Name,
+    ) -> Option<Name> {
         if operator.is_backward {
             let by_number =
                 (operator.sequence >= 0).then(|| self.sequences.recall(operator.thread, operator.sequence)).flatten();
@@ -223,7 +231,6 @@ impl<H: Hooks> Attribution<H> {
         if stack.is_in_engine() {
             return Some(stack.node_layer());
         }
-        let current = self.hooks.current();
         if compiled::is_region(operator.name) {
             return Some(compiled::layer(&self.hooks, operator.name, current.layer));
         }
@@ -240,8 +247,15 @@ impl<H: Hooks> Attribution<H> {
     }
 
     /// Enters an operator's scope; in `phase` where the program is in none.
-    fn enter(&self, operator: &Operator<'_>, layer: Option<Name>, phase: Name, call: u64) -> H::Entered {
-        let name = self.hooks.name(&String::from_utf8_lossy(operator.name));
+    fn enter(
+        &self,
+        stack: &OperatorStack<H>,
+        operator: &Operator<'_>,
+        layer: Option<Name>,
+        phase: Name,
+        call: u64,
+    ) -> H::Entered {
+        let name = stack.names().name(&self.hooks, operator.name);
         self.hooks.enter_op(name, layer, phase, call)
     }
 
@@ -261,12 +275,12 @@ impl<H: Hooks> Attribution<H> {
     /// The next aligned block that this thread allocates is a tensor's storage: the tracker is told its category, which
     /// follows from the active phase and operator.
     pub fn expect_storage(&self) {
-        self.hooks.expect_storage(Some(self.storage_category()));
+        self.hooks.expect_storage(Some(self.storage_category(self.hooks.current())));
     }
 
-    /// What a storage is for that is allocated now on this thread, as the active phase and operator say.
-    pub fn storage_category(&self) -> Category {
-        self.names().category(&self.hooks, self.hooks.current())
+    /// What a storage is for that is allocated in the scope `current`, as its phase and operator say.
+    pub fn storage_category(&self, current: Current) -> Category {
+        self.names().category(&self.hooks, current)
     }
 
     /// Takes [`expect_storage`](Attribution::expect_storage) back. Harmless when the block was allocated.

@@ -62,6 +62,7 @@ mod kind;
 mod parameters;
 mod pending;
 mod reads;
+mod recent_names;
 
 mod derive;
 mod stack;

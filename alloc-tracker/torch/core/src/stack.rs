@@ -7,6 +7,7 @@ use alloc_tracker::hooks::Name;
 use crate::event::Storage;
 use crate::hooks::Hooks;
 use crate::pending::PendingReads;
+use crate::recent_names::RecentNames;
 
 /// Operators nested deeper than this on one thread are not looked at; their bytes belong to the one around them.
 const MAX_DEPTH: usize = 128;
@@ -44,6 +45,7 @@ pub struct OperatorStack<H: Hooks> {
     engines: Cell<usize>,
     /// Layer of the autograd node that ran last.
     node_layer: Cell<Name>,
+    names: RecentNames,
 }
 
 impl<H: Hooks> OperatorStack<H> {
@@ -57,6 +59,7 @@ impl<H: Hooks> OperatorStack<H> {
             is_in_operator: Cell::new(false),
             engines: Cell::new(0),
             node_layer: Cell::new(Name(0)),
+            names: RecentNames::new(),
         }
     }
 
@@ -129,6 +132,11 @@ impl<H: Hooks> OperatorStack<H> {
     /// The layer of the autograd node that ran last in the engine's present event.
     pub(crate) fn node_layer(&self) -> Name {
         self.node_layer.get()
+    }
+
+    /// The names of operators that this thread has met.
+    pub(crate) fn names(&self) -> &RecentNames {
+        &self.names
     }
 
     pub(crate) fn set_node_layer(&self, layer: Name) {

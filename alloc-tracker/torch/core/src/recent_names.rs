@@ -1,0 +1,55 @@
+//! The numbers of operators' names that one thread has met. An operator's name lies where it lay before, nearly always, so that its number
+//! is found by that address; whether the name is still the same one is looked at each time.
+use std::cell::Cell;
+
+use alloc_tracker::hooks::Name;
+
+use crate::hooks::Hooks;
+
+/// How many names are kept. A network has some dozens of operators.
+const COUNT: usize = 64;
+
+/// Names by where they lie.
+pub(crate) struct RecentNames {
+    numbers: [Cell<Name>; COUNT],
+}
+
+impl RecentNames {
+    /// No name.
+    pub(crate) const fn new() -> RecentNames {
+        RecentNames { numbers: [const { Cell::new(Name(0)) }; COUNT] }
+    }
+
+    /// The number of an operator's name.
+    pub(crate) fn name(&self, hooks: &impl Hooks, operator: &[u8]) -> Name {
+        // Names are longer than eight bytes and begin anywhere.
+        let address = operator.as_ptr().addr();
+        let place = &self.numbers[(address ^ address >> 6) % COUNT];
+        let number = place.get();
+        if hooks.text(number).as_bytes() == operator {
+            return number;
+        }
+        let number = hooks.name(&String::from_utf8_lossy(operator));
+        place.set(number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hooks::TrackerHooks;
+
+    #[test]
+    fn a_name_is_told_from_what_lay_there_before() {
+        let recent = RecentNames::new();
+        let mut buffer = *b"aten::relu";
+        let relu = recent.name(&TrackerHooks, &buffer);
+        assert_eq!(TrackerHooks.text(relu), "aten::relu");
+        assert_eq!(recent.name(&TrackerHooks, &buffer), relu);
+        buffer.copy_from_slice(b"aten::tanh");
+        assert_eq!(TrackerHooks.text(recent.name(&TrackerHooks, &buffer)), "aten::tanh");
+        assert_eq!(recent.name(&TrackerHooks, b""), Name(0), "the empty name is number 0");
+        assert_eq!(TrackerHooks.text(recent.name(&TrackerHooks, b"\xff")), "\u{fffd}", "what is no text is made one");
+    }
+}
