@@ -10,12 +10,10 @@ to import that way. Where it does not, imports are not told, and the fact ``impo
 import _thread
 import sys
 from importlib import _bootstrap
-from typing import Any, Callable, Dict, Optional, Set
+from typing import Any, Callable, Dict, Optional
 
 from ._library import functions, text
 
-_PARTS = 2
-"""How many parts of a module's name tell whose it is. ``torch._dynamo.guards`` is ``torch._dynamo``'s, of which people have heard."""
 _MOST = 2000
 """How many layers there may be, of the 32,765 scopes that the library has room for. A module beyond them is its importer's."""
 
@@ -37,17 +35,20 @@ def _is_ready(module: str) -> bool:
 
 def _that_tells(locks: Any) -> Any:
     """A class that does what ``locks`` does, and tells of the import for which it is made."""
-    thread, layers = _Thread(), set()  # type: Any, Set[bytes]
+    thread, layers = _Thread(), {}  # type: Any, Dict[str, bytes]
     acquire, release = locks.__enter__, locks.__exit__
     enter_phase, enter_layer, leave = functions.enter_phase, functions.enter_layer_alone, functions.leave
 
     def layer_of(module: str) -> Optional[bytes]:
-        # The word tells a script's `model.py` from its network's attribute `model`.
-        layer = text("import " + ".".join(module.split(".", _PARTS)[:_PARTS]))
-        if layer not in layers:
+        # Two parts of a name tell whose it is: `torch._dynamo.guards` is `torch._dynamo`'s, of which people have heard.
+        end = module.find(".", module.find(".") + 1)
+        name = module[:end] if end > 0 else module
+        layer = layers.get(name)
+        if layer is None:
             if len(layers) == _MOST:
                 return thread.layer
-            layers.add(layer)
+            # The word tells a script's `model.py` from its network's attribute `model`.
+            layer = layers[name] = text("import " + name)
         return layer
 
     class Importing(locks):

@@ -35,7 +35,7 @@ pub struct CodeMap {
     pub unwinder: Native,
     /// The ranges, sorted by start.
     pub ranges: Vec<Range>,
-    /// The number of the map, which [`Retired::replace_current`] gives to it.
+    /// The number of the maps of which this is one, which [`Retired::replace_current`] gives to it.
     generation: u32,
 }
 
@@ -45,7 +45,7 @@ impl CodeMap {
         CodeMap { unwinder, ranges, generation: 0 }
     }
 
-    /// The number of the map, counted from 1 on.
+    /// See [`generation`].
     pub fn generation(&self) -> u32 {
         self.generation
     }
@@ -65,7 +65,7 @@ pub const READERS: usize = 8;
 
 /// The current map; null before the first.
 static CURRENT: AtomicPtr<CodeMap> = AtomicPtr::new(ptr::null_mut());
-/// The number of the current map; 0 before the first.
+/// See [`generation`].
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The map that each reader has pinned; null for none.
 static PINNED: [AtomicPtr<CodeMap>; READERS] = [const { AtomicPtr::new(ptr::null_mut()) }; READERS];
@@ -93,7 +93,8 @@ pub fn unpin(reader: usize) {
     PINNED[reader].store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// The number of the current map; 0 before the first. What was found out with a map of this number holds as long as the map is current.
+/// A number, counted from 1 on; 0 before there is a map. What was found out of code with a map of this number holds as long as the number
+/// is the current map's: maps of one number differ only by code that a later one knows and an earlier one does not.
 #[inline]
 pub fn generation() -> u32 {
     GENERATION.load(Ordering::Acquire)
@@ -122,9 +123,10 @@ pub struct Retired(Vec<*mut CodeMap>);
 unsafe impl Send for Retired {}
 
 impl Retired {
-    /// Makes `map` the current one, and frees the former ones that are not pinned.
-    pub fn replace_current(&mut self, map: CodeMap) {
-        let generation = generation().wrapping_add(1);
+    /// Makes `map` the current one, and frees the former ones that are not pinned. `only_adds`: the map says what the former one says, of
+    /// all code that that one knows.
+    pub fn replace_current(&mut self, map: CodeMap, only_adds: bool) {
+        let generation = generation().wrapping_add(u32::from(!only_adds));
         let map = Box::into_raw(Box::new(CodeMap { generation, ..map }));
         self.0.push(CURRENT.swap(map, Ordering::SeqCst));
         GENERATION.store(generation, Ordering::Release);

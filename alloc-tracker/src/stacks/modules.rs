@@ -6,7 +6,7 @@
 //!
 //! The tables are read from the files and not from where the loader has mapped them, because a library may be unloaded
 //! while they are read. The loader is not called at all, so no thread has to wait for its lock.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -93,12 +93,14 @@ impl Modules {
     /// Brings the modules and the code map up to date. Returns whether anything has changed.
     fn renew(&mut self) -> bool {
         let Ok(maps) = MemoryMaps::from_file("/proc/self/maps") else { return false };
-        let found: Vec<Piece> = maps.iter().filter_map(code).collect();
-        let gone: Vec<Piece> = self.pieces.keys().filter(|piece| !found.contains(piece)).cloned().collect();
+        let found: HashSet<Piece> = maps.iter().filter_map(code).collect();
+        let gone: Vec<Piece> = self.pieces.keys().filter(|&piece| !found.contains(piece)).cloned().collect();
         let fresh: Vec<Piece> = found.into_iter().filter(|piece| !self.pieces.contains_key(piece)).collect();
         if gone.is_empty() && fresh.is_empty() && code_map::is_there() && !self.pieces.is_empty() {
             return false;
         }
+        // A program that starts loads one library after the other.
+        let only_adds = gone.is_empty() && !self.pieces.is_empty();
         for piece in gone {
             self.unwinder.remove_module(piece.start);
             self.pieces.remove(&piece);
@@ -107,7 +109,7 @@ impl Modules {
             let place = self.add(&piece);
             self.pieces.insert(piece, place);
         }
-        self.publish();
+        self.publish(only_adds);
         true
     }
 
@@ -126,14 +128,14 @@ impl Modules {
         Some((number as u16, base))
     }
 
-    /// Makes a new current code map.
-    fn publish(&mut self) {
+    /// Makes a new current code map. `only_adds`: it says the same of all code that the current one knows.
+    fn publish(&mut self, only_adds: bool) {
         let range = |(piece, &place): (&Piece, &Option<(u16, u64)>)| {
             place.map(|(file, base)| Range { start: piece.start, end: piece.end, file, base })
         };
         let mut ranges: Vec<_> = self.pieces.iter().filter_map(range).collect();
         ranges.sort_unstable();
-        self.retired.replace_current(CodeMap::new(self.unwinder.clone(), ranges));
+        self.retired.replace_current(CodeMap::new(self.unwinder.clone(), ranges), only_adds);
     }
 
     /// The path of a frame's file, and the address in that file.
@@ -149,11 +151,17 @@ impl Modules {
     }
 }
 
+/// Keeps other tests from renewing the modules.
+#[cfg(test)]
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// Runs `test` with the present modules and code map, while no other test renews them.
 #[cfg(test)]
 pub fn with_modules<T>(test: impl FnOnce(&Modules, &CodeMap) -> T) -> T {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _alone = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let modules = Modules::new();
     let map = code_map::pin(code_map::READERS - 1).expect("a code map");
     let result = test(&modules, map);
@@ -200,5 +208,24 @@ mod tests {
             assert_eq!(modules.place(frame).map(|(path, _)| path), Some(program.as_path()));
             assert_eq!(map.frame(8), None);
         });
+    }
+
+    /// What is known of code holds when a library is loaded, and not when one is unloaded.
+    #[test]
+    fn a_library_more_leaves_the_number_and_one_less_changes_it() {
+        let _alone = alone();
+        let mut modules = Modules::new();
+        let before = code_map::generation();
+        // SAFETY: a library of glibc's, which does nothing as it is loaded and unloaded.
+        let library = unsafe { libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        assert!(!library.is_null(), "glibc has this library");
+        assert!(modules.renew(), "there is code that was not there");
+        assert_eq!(code_map::generation(), before);
+        // SAFETY: the library was loaded above, and nobody uses it.
+        assert_eq!(unsafe { libc::dlclose(library) }, 0);
+        assert!(modules.renew(), "code is gone");
+        assert_eq!(code_map::generation(), before + 1);
+        assert!(!modules.renew());
+        assert_eq!(code_map::generation(), before + 1);
     }
 }

@@ -215,13 +215,7 @@ impl<H: Hooks> Attribution<H> {
 
     /// The layer of an operator that enters a scope; `None`: the active one, which is `current`'s. `phase` is what
     /// [`phase`](Self::phase) said.
-    fn layer(
-        &self,
-        stack: &OperatorStack<H>,
-        operator: &Operator<'_>,
-        current: Current,
-        phase: Name,
-    ) -> Option<Name> {
+    fn layer(&self, stack: &OperatorStack<H>, operator: &Operator<'_>, current: Current, phase: Name) -> Option<Name> {
         if operator.is_backward {
             let by_number =
                 (operator.sequence >= 0).then(|| self.sequences.recall(operator.thread, operator.sequence)).flatten();
