@@ -4,7 +4,8 @@
 //! hash of the address -> four places: | address | frame | generation, kind of rule | the rule's numbers |
 //! ```
 //!
-//! A rule holds for code maps of one number ([`generation`](super::code_map::generation)). A new one takes the place of the one that has been in its set for longest.
+//! A rule holds for code maps of one number ([`generation`](super::code_map::generation)). A new one takes the place of the one that has
+//! been in its set for longest.
 use super::rule::Rule;
 
 /// The number of sets of places, a power of two. All places together are 64 KiB, of which pages become resident when they are used.
