@@ -35,7 +35,7 @@ pub struct CodeMap {
     pub unwinder: Native,
     /// The ranges, sorted by start.
     pub ranges: Vec<Range>,
-    /// The number of the maps of which this is one, which [`Retired::replace_current`] gives to it.
+    /// The map's generation: what [`generation`] returns while it is the current map. [`Retired::replace_current`] sets it.
     generation: u32,
 }
 
@@ -45,7 +45,7 @@ impl CodeMap {
         CodeMap { unwinder, ranges, generation: 0 }
     }
 
-    /// See [`generation`].
+    /// The map's generation, see [`generation`].
     pub fn generation(&self) -> u32 {
         self.generation
     }
@@ -93,8 +93,9 @@ pub fn unpin(reader: usize) {
     PINNED[reader].store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// A number, counted from 1 on; 0 before there is a map. What was found out of code with a map of this number holds as long as the number
-/// is the current map's: maps of one number differ only by code that a later one knows and an earlier one does not.
+/// The generation of the current map, counted from 1 on; 0 before there is a map. It changes when the current map takes back something that the
+/// one before it said. What was found out about code holds as long as the generation stays: maps of one generation differ only by code that a
+/// later one knows and an earlier one does not.
 #[inline]
 pub fn generation() -> u32 {
     GENERATION.load(Ordering::Acquire)

@@ -4,7 +4,7 @@
 //! hash of the address -> four places: | address | frame | generation, kind of rule | the rule's numbers |
 //! ```
 //!
-//! A rule holds for code maps of one number ([`generation`](super::code_map::generation)). A new one takes the place of the one that has
+//! A rule holds for one [generation](super::code_map::generation) of the code map. A new one takes the place of the one that has
 //! been in its set for longest.
 use super::rule::Rule;
 

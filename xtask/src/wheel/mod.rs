@@ -19,7 +19,6 @@ use clap::Args;
 use self::archive::Archive;
 use self::platform::Platform;
 use self::project::Project;
-use crate::python::PACKAGE;
 use crate::workspace::Workspace;
 use crate::{prerequisite, programs, python};
 
@@ -63,7 +62,7 @@ fn write(workspace: &Workspace, program: &[u8], folder: &Path) -> Result<PathBuf
         "alloc-tracker has no library in itself, so a wheel of it could record nothing"
     );
     let tag = platform.tag();
-    let package = workspace.root().join(PACKAGE);
+    let package = workspace.root().join(python::PACKAGE);
     let project = Project::read(&package)?;
     let stem = project.stem()?;
     let path = folder.join(format!("{stem}-{tag}.whl"));

@@ -9,9 +9,11 @@ from .safely import Watch
 from .tensors import address
 
 
-def label(tensor: Any, category: Category, layer: Optional[bytes] = None) -> None:
-    """Labels the storage of a tensor, if it has one here."""
-    at = address(tensor)
+def label(
+    tensor: Any, category: Category, layer: Optional[bytes] = None, storage: Callable[[Any], int] = address
+) -> None:
+    """Labels the storage of a tensor, if it has one here. ``storage`` says where that begins, as `address` does."""
+    at = storage(tensor)
     if at:
         functions.label(at, category, layer)
 
@@ -27,7 +29,8 @@ class Labels:
         self._handles: Dict[int, Tuple[Any, Any]] = {}
         """Each parameter that has a hook, weakly, and the handle of that."""
         self._states: Any = weakref.WeakKeyDictionary()
-        """Where each optimizer's state is: that of all parameters, and by the identity of each."""
+        """For each optimizer where its state was when it was last looked at: all addresses in one list, and by the identity of each
+        parameter a list of that parameter's."""
         self._hook_in_python = self._hook(watch, running.label_gradient)
         self.storage, self._gradient_hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
 

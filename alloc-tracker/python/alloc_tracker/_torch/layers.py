@@ -190,6 +190,4 @@ class Layers:
     def _label_inputs(self, given: Iterable[Any]) -> None:
         for tensor in given:
             if tensor.grad_fn is None and not isinstance(tensor, self._torch.nn.Parameter):
-                at = self._labels.storage(tensor)
-                if at:
-                    functions.label(at, Category.INPUT, None)
+                label(tensor, Category.INPUT, storage=self._labels.storage)

@@ -22,7 +22,7 @@ impl RecentNames {
 
     /// The number of an operator's name.
     pub(crate) fn name(&self, hooks: &impl Hooks, operator: &[u8]) -> Name {
-        // Names lie close together or far apart: the low bits of an address and those above both tell them apart.
+        // The lowest bits of the address and those above them choose the place: names lie close together or far apart.
         let address = operator.as_ptr().addr();
         let place = &self.numbers[(address ^ address >> 6) % COUNT];
         let number = place.get();
