@@ -69,7 +69,7 @@ extern "C" fn after_fork_in_child() {
     last_thread::forked();
     publish::reset();
     stopwatch::end();
-    recorder::release_reading();
+    recorder::read_what_was_left();
     ring::reset();
     ledger::forked();
     shared_memory::forked();

@@ -269,3 +269,30 @@ fn the_hand_over_counts_nothing_twice_or_never() {
         assert_eq!(totals::of(SCOPE).read(), 11);
     });
 }
+
+/// A thread forks while another has claimed a place in the ring and not written it. The child has the counts that the forking thread
+/// wrote behind that place, and the unfinished write, which goes on there if a signal handler of the same thread forked, ends.
+#[test]
+fn a_forked_child_has_what_stands_behind_an_unfinished_event() {
+    check(0, || {
+        state::with_state(|state| *state = Some(replay::Replay::default()));
+        publish::begin(state::drain);
+        let event = |allocated| Event::Batch { scope: SCOPE, counts: Counts { allocated, ..Counts::default() } };
+        publish_bytes(1);
+        publish_bytes(2);
+        // The ring is full: this write has its number, and asks for help.
+        event::ring::write(1, &event(4), || {
+            state::hold_reading();
+            state::release_reading();
+            publish_bytes(8);
+            state::hold_reading();
+            assert_eq!(totals::of(SCOPE).read(), 3, "nobody reads past the unfinished event");
+            // As the child does it.
+            publish::reset();
+            state::read_what_was_left();
+        });
+        assert_eq!(totals::of(SCOPE).read(), 11);
+        publish_bytes(16);
+        assert_eq!(totals::of(SCOPE).read(), 27);
+    });
+}

@@ -41,7 +41,8 @@ statics! {
 /// [`reader`]).
 pub fn write(time_ns: u64, event: &Event, help: impl Fn()) {
     let number = HEAD.fetch_add(1, Ordering::AcqRel);
-    while number.wrapping_sub(TAIL.load(Ordering::Acquire)) >= CAPACITY {
+    // TAIL may have passed the number: a signal handler forked here, and this is the child (`Reader::pass`).
+    while TAIL.load(Ordering::Acquire) + CAPACITY <= number {
         help();
     }
     let position = &POSITIONS[(number % CAPACITY) as usize];
@@ -100,6 +101,17 @@ impl Reader {
                 return Some(Numbered { number, time_ns, event });
             }
         }
+    }
+
+    /// Passes over the next number, if one is claimed. To be called in a forked child when [`Reader::next`] gives none: a thread of the
+    /// parent had claimed that number at the fork, and never writes it here.
+    pub fn pass(&mut self) -> bool {
+        let number = TAIL.load(Ordering::Relaxed);
+        let claimed = number < HEAD.load(Ordering::Relaxed);
+        if claimed {
+            TAIL.store(number + 1, Ordering::Release);
+        }
+        claimed
     }
 }
 

@@ -52,9 +52,9 @@ pub fn drain() {
     }
 }
 
-/// Before a fork: replays all events, and keeps the right to read until [`release_reading`]. If the right does not come
-/// back for long, this very thread must have it: a signal handler interrupted the thread while it was reading, and
-/// forks. Then the fork goes on without the right.
+/// Before a fork: replays all events, and keeps the right to read until [`release_reading`] or [`read_what_was_left`]. If the right
+/// does not come back for long, this very thread must have it: a signal handler interrupted the thread while it was reading, and forks.
+/// Then the fork goes on without the right.
 pub fn hold_reading() {
     for _ in 0..10_000 {
         drain();
@@ -71,5 +71,21 @@ pub fn hold_reading() {
 pub fn release_reading() {
     if HELD.swap(false, Ordering::Relaxed) {
         ring::give_back();
+    }
+}
+
+/// In a forked child: gives back the right that [`hold_reading`] keeps, and replays what it could not, because another thread had begun
+/// to write an event and not finished it: the events behind that one, this thread's own among them. The unfinished ones are lost.
+pub fn read_what_was_left() {
+    if !HELD.load(Ordering::Relaxed) {
+        return;
+    }
+    release_reading();
+    loop {
+        drain();
+        let passed = ring::reader().is_some_and(|mut reader| reader.pass());
+        if !passed {
+            return;
+        }
     }
 }
