@@ -48,7 +48,8 @@ fn fork() {
     );
 }
 
-/// The pools, processes, managers and executors of multiprocessing. Two of its processes are killed.
+/// The pools, processes, managers and executors of multiprocessing. Two of its processes are killed, and Python terminates a manager that
+/// has not left a second after it was asked to (`BaseManager._finalize_manager`), which happens on a busy machine.
 fn workers(method: &str) {
     each(
         &["workers.py", method],
@@ -58,7 +59,7 @@ fn workers(method: &str) {
             assert!(plain.stdout.ends_with("executor [0, 1, 4, 9]\n"), "{}", plain.stdout);
             let exits = endings.iter().filter(|ending| **ending == Ending::Exit).count();
             // A pool that replaces its workers after three of eleven calls, seven processes, a manager, and the program.
-            assert!(exits >= 12 && endings.len() - exits <= 2, "{endings:?}");
+            assert!(exits >= 12 && endings.len() - exits <= 3, "{endings:?}");
         },
     );
 }
