@@ -13,7 +13,7 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 23] = package![
+const FILES: [(&str, &str); 24] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
@@ -27,6 +27,7 @@ const FILES: [(&str, &str); 23] = package![
     "_torch/__init__.py",
     "_torch/calls.py",
     "_torch/compiling.py",
+    "_torch/generated.py",
     "_torch/labels.py",
     "_torch/layers.py",
     "_torch/library.py",

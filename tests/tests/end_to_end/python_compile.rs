@@ -1,4 +1,5 @@
 //! Programs in Python that train with `torch.compile`, unchanged: regions are layers, compiling is a phase, compilers are not recorded.
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use alloc_timeline::{Category, Timeline};
@@ -13,37 +14,45 @@ const BATCH: u64 = 16;
 /// Weight and bias of each layer.
 const PARAMETERS: [(&str, u64); 2] = [("a", (64 * 128 + 128) * 4), ("b", (128 * 32 + 32) * 4)];
 /// What the compiled forward pass leaves: what `a` and the GELU make, for the backward pass, and the result.
-const KEPT: u64 = BATCH * (128 + 128 + 32) * 4;
+const KEPT: [(&str, u64); 3] = [("a", BATCH * 128 * 4), ("act", BATCH * 128 * 4), ("b", BATCH * 32 * 4)];
 
-/// Runs a script for a backend under the recorder; `None` without torch. What Inductor compiled before is not used again.
-fn recorded(name: &str, backend: &str, folder: &Path) -> Option<(Ran, Timeline)> {
+/// Runs a script with these words under the recorder; `None` without torch. What Inductor compiled outside of the folder is not used.
+fn recorded(name: &str, words: &[&str], folder: &Path) -> Option<(Ran, Timeline)> {
     let mut python = python()?;
     let out = folder.join("run.timeline.json");
     python.env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor"));
     let ran =
-        run(python.args(["-m", "alloc_tracker", "-q", "--stacks", "off", "-o", text(&out), &script(name), backend]));
+        run(python.args(["-m", "alloc_tracker", "-q", "--stacks", "off", "-o", text(&out), &script(name)]).args(words));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!ran.stderr.contains("alloc_tracker:"), "{}", ran.stderr);
     Some((ran, alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}"))))
 }
 
-/// The three steps of `compiled.py`, by any backend.
-fn check_training(backend: &str) {
-    let folder = folder();
-    let Some((ran, timeline)) = recorded("compiled.py", backend, folder.path()) else { return };
+/// Bytes by layer.
+fn by_layer(layers: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    layers.iter().map(|&(layer, bytes)| (layer.to_owned(), bytes)).collect()
+}
+
+/// The three steps of `compiled.py`, by any backend, in a folder where Inductor keeps what it has compiled.
+fn check_training(backend: &str, folder: &Path) {
+    let Some((ran, timeline)) = recorded("compiled.py", &[backend], folder) else { return };
+    let kept: u64 = KEPT.iter().map(|(_, bytes)| bytes).sum();
     if backend == "saved" {
         // What AOTAutograd's graph returns that it has made. Beside what is kept, that is the gradient's own graph's.
-        assert_eq!(ran.stdout, format!("saved 3 {KEPT}\n"));
+        assert_eq!(ran.stdout, format!("saved 3 {kept}\n"));
     }
+    // The code that Inductor writes tells which module of the region it is in.
+    let (after_forward, after_backward) = match backend {
+        "inductor" => (by_layer(&KEPT), by_layer(&KEPT[2..])),
+        _ => (by_layer(&[(REGION, kept)]), by_layer(&[(REGION, KEPT[2].1)])),
+    };
     assert_eq!(timeline.steps.len(), 3);
     let parameters = PARAMETERS.map(|(layer, bytes)| (layer.to_owned(), bytes)).into();
     // Of the third step: nothing is compiled in it.
     let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };
     let activations = requested_by_layer(&timeline, forward, Category::Activation);
-    assert_eq!(activations.get(REGION), Some(&KEPT), "{backend}: {activations:?}");
-    let regions =
-        rows(&timeline, forward).filter(|(scope, row)| row.category == Category::Activation && scope.layer == REGION);
-    for (scope, _) in regions {
+    assert_eq!(activations, after_forward, "{backend}");
+    for (scope, _) in rows(&timeline, forward).filter(|(_, row)| row.category == Category::Activation) {
         assert_eq!((scope.phase.as_str(), scope.op.as_str()), ("forward", "Torch-Compiled Region: 0/0"));
     }
     assert_eq!(requested_by_layer(&timeline, forward, Category::Parameter), parameters);
@@ -55,8 +64,8 @@ fn check_training(backend: &str) {
     let mut gradients = rows(&timeline, backward).filter(|(_, row)| row.category == Category::Gradient);
     assert!(gradients.all(|(scope, _)| scope.phase == "backward"));
     // Only the result is still held, by the program's variable.
-    assert_eq!(requested_by_layer(&timeline, backward, Category::Activation).get(REGION), Some(&(BATCH * 32 * 4)));
-    // What compiling left: objects of Dynamo's, in no phase of the training.
+    assert_eq!(requested_by_layer(&timeline, backward, Category::Activation), after_backward, "{backend}");
+    // What compiling left: objects of Dynamo's and Inductor's, in no phase of the training.
     let compiling: u64 = rows(&timeline, backward)
         .filter(|(scope, _)| scope.phase == "compile" && scope.layer == REGION)
         .map(|(_, row)| row.requested_bytes)
@@ -68,33 +77,44 @@ fn check_training(backend: &str) {
     );
     // Neither compilers nor workers: one process.
     let files: Vec<_> =
-        std::fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file").file_name()).collect();
+        std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").file_name()).collect();
     let timelines = files.iter().filter(|name| name.to_string_lossy().contains(".timeline.json"));
     assert_eq!(timelines.count(), 1, "{backend}: {files:?}");
 }
 
 #[test]
 fn a_region_of_dynamos_is_a_layer() {
-    check_training("eager");
+    check_training("eager", folder().path());
 }
 
 #[test]
 fn a_region_of_aot_autograds_is_a_layer_that_keeps_what_it_saves() {
-    check_training("aot_eager");
-    check_training("saved");
+    check_training("aot_eager", folder().path());
+    check_training("saved", folder().path());
 }
 
-#[test]
-fn a_region_of_inductors_is_a_layer_and_its_compilers_are_not_recorded() {
-    let Some(mut python) = python() else { return };
+/// Whether Inductor can compile here; else a line says that something is skipped.
+fn has_inductor() -> bool {
+    let Some(mut python) = python() else { return false };
     let headers =
         "import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h'))";
     let has_headers = run(python.args(["-c", headers])).code == Some(0);
-    if !has_headers || std::process::Command::new("c++").arg("--version").output().is_err() {
+    let has = has_headers && std::process::Command::new("c++").arg("--version").output().is_ok();
+    if !has {
         println!("SKIPPED: Inductor needs a C++ compiler and Python's headers");
+    }
+    has
+}
+
+#[test]
+fn code_of_inductors_has_the_layers_of_its_modules_and_its_compilers_are_not_recorded() {
+    if !has_inductor() {
         return;
     }
-    check_training("inductor");
+    let folder = folder();
+    check_training("inductor", folder.path());
+    // Now from Inductor's cache.
+    check_training("inductor", folder.path());
 }
 
 /// Results, graphs, graph breaks, compilations, warnings and errors.
@@ -105,10 +125,53 @@ fn what_dynamo_does_stays_what_it_is() {
         let Some(mut plain) = python() else { return };
         let plain = run(plain.args([&script("compiled_unchanged.py"), backend]));
         assert_eq!(plain.code, Some(0), "{}", plain.stderr);
-        let Some((ran, _)) = recorded("compiled_unchanged.py", backend, folder.path()) else { return };
+        let Some((ran, _)) = recorded("compiled_unchanged.py", &[backend], folder.path()) else { return };
         let differ = plain.stdout.lines().zip(ran.stdout.lines()).find(|(plain, recorded)| plain != recorded);
         assert_eq!(differ, None, "{backend}: plain, recorded");
         assert_eq!(plain.stdout.lines().count(), ran.stdout.lines().count());
         assert_eq!(plain.stdout.lines().count(), 14, "thirteen ways, and what the profiler sees");
+    }
+}
+
+/// Blocks that share one code, which are compiled one by one, and a function that calls the network. All bytes are a module's that has parameters, or the
+/// region's. In the function, they are so from the second step on.
+#[test]
+fn blocks_and_functions_have_the_layers_of_their_modules() {
+    if !has_inductor() {
+        return;
+    }
+    let norm_up_down = |block| {
+        let bytes = [("norm", 2 * 64 * 4), ("up", (64 * 256 + 256) * 4), ("down", (256 * 64 + 64) * 4)];
+        bytes.map(|(part, bytes)| (format!("blocks.{block}.{part}"), bytes))
+    };
+    let mut gradients: BTreeMap<String, u64> = (0..3).flat_map(norm_up_down).collect();
+    gradients.insert("head".to_owned(), (64 * 4 + 4) * 4);
+    for way in ["blocks", "function"] {
+        let folder = folder();
+        let Some((_, timeline)) = recorded("compiled_in_ways.py", &[way, "inductor"], folder.path()) else { return };
+        let [.., backward] = tables(&timeline, "after backward")[..] else { panic!("no table") };
+        assert_eq!(requested_by_layer(&timeline, backward, Category::Gradient), gradients, "{way}");
+        let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };
+        let activations = requested_by_layer(&timeline, forward, Category::Activation);
+        for block in 0..3 {
+            // What the ReLU makes takes the place of what `up` has made.
+            assert_eq!(activations.get(&format!("blocks.{block}.up")), Some(&(32 * 256 * 4)), "{way}: {activations:?}");
+            let norm = activations.get(&format!("blocks.{block}.norm"));
+            assert!(norm.is_some_and(|&bytes| bytes >= 32 * 64 * 4), "{way}: {activations:?}");
+        }
+        assert_eq!(activations.get("head"), Some(&(32 * 4 * 4)), "{way}");
+    }
+}
+
+/// The loss, and how many graphs are made, where these are the first that the program has compiled.
+#[test]
+fn whatever_is_compiled_first() {
+    for way in ["blocks", "itself", "function"] {
+        let folder = folder();
+        let Some(mut plain) = python() else { return };
+        let plain = run(plain.args([&script("compiled_in_ways.py"), way, "eager"]));
+        assert_eq!(plain.code, Some(0), "{way}: {}", plain.stderr);
+        let Some((ran, _)) = recorded("compiled_in_ways.py", &[way, "eager"], folder.path()) else { return };
+        assert_eq!(ran.stdout, plain.stdout, "{way}");
     }
 }

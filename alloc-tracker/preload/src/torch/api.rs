@@ -9,7 +9,7 @@ use super::{builtins, calls, layers, tensors, trial};
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 5; what earlier versions had stands where it stood.
+    /// 6; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -34,10 +34,12 @@ pub struct TorchApi {
     around: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
     /// Python's own functions of tensors, for a tuple of what they need, as a new tuple; null in a Python that is not known, or too old.
     of_tensors: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
+    /// The number of the layer that is active on the calling thread.
+    active_layer: extern "C" fn() -> u32,
 }
 
 static API: TorchApi = TorchApi {
-    version: 5,
+    version: 6,
     begin_trial,
     look,
     end_round,
@@ -49,6 +51,7 @@ static API: TorchApi = TorchApi {
     functions,
     around,
     of_tensors,
+    active_layer,
 };
 
 /// The functions of this library.
@@ -86,6 +89,10 @@ extern "C" fn enter_layer(layer: u32) -> u64 {
 
 extern "C" fn leave_layer(scope: u64) {
     layers::leave(scope);
+}
+
+extern "C" fn active_layer() -> u32 {
+    layers::active()
 }
 
 extern "C" fn label_gradient(address: u64, layer: u32) {

@@ -12,6 +12,11 @@ pub fn number(path: &str) -> u32 {
     hooks::name(path).0
 }
 
+/// The number of the layer that is active on this thread.
+pub fn active() -> u32 {
+    hooks::current().layer.0
+}
+
 /// Enters a layer on this thread, whatever layer is active. Returns what [`leave`] needs.
 pub fn enter(layer: u32) -> u64 {
     operators::note_nodes();

@@ -35,6 +35,9 @@ class Calls:
             self._add_hooks()
             return
         self._own, module._call_impl = own, around
+        # A module that compiles itself hands its call over before it asks.
+        if "compile" in vars(module):
+            self._before(module, "compile")
         for name, told in (
             # Dynamo is imported when the first optimizer is made. It makes one of these when it is asked to compile.
             ("torch._dynamo.eval_frame", lambda module: self._before(getattr(module, "OptimizeContext", None), "__init__")),
@@ -57,6 +60,7 @@ class Calls:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **named: Any) -> Any:
+            setattr(owner, name, function)
             begin()
             return function(*args, **named)
 

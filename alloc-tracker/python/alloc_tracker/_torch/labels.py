@@ -1,7 +1,7 @@
 """Parameters, buffers, gradients and optimizer state, each with the layer of its module."""
 
 import weakref
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -81,16 +81,18 @@ class Labels:
 
         return gradient
 
-    def before_step(self, optimizer: Any) -> None:
-        """The gradients of parameters that no module has."""
+    def before_step(self, optimizer: Any, name_networks_of: Callable[[List[Any]], None]) -> None:
+        """The gradients of parameters that have no layer. They get one by ``name_networks_of`` if a module has them."""
         has_layer = self._layers.__contains__
         for group in optimizer.param_groups:
             parameters = group["params"]
             if all(map(has_layer, map(id, parameters))):
                 continue
-            for parameter in parameters:
-                if not has_layer(id(parameter)) and parameter.grad is not None:
-                    label(parameter.grad, Category.GRADIENT)
+            unknown = [parameter for parameter in parameters if not has_layer(id(parameter))]
+            name_networks_of(unknown)
+            for parameter in unknown:
+                if parameter.grad is not None:
+                    label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
 
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -37,9 +37,15 @@ class Layers:
         self._layer, self._running, self._paths = layer, running, running.paths
         self._storages_are_told = storages_are_told
         self._thread = _Thread()
+        self._modules: Dict[int, Any] = {}
+        """By identity: each module that has a path, weakly."""
         self._owners: Dict[int, Any] = {}
         """By identity: the module of which each is a part, weakly."""
         self._named: Any = weakref.WeakSet()
+        self._holders: Any = weakref.WeakSet()
+        """The modules that have parameters of their own."""
+        self._sought: Set[int] = set()
+        """By identity: the parameters whose networks were looked for."""
         self._networks = 0
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
@@ -50,6 +56,25 @@ class Layers:
         if id(part) not in self._owners:
             weakref.finalize(part, self._owners.pop, id(part), None).atexit = False
         self._owners[id(part)] = weakref.ref(module)
+
+    def holds(self, module: Any) -> None:
+        """A module gets a parameter."""
+        self._holders.add(module)
+
+    def name_networks_of(self, parameters: List[Any]) -> None:
+        """Names the networks of parameters that an optimizer has and no module that ran here: a compiled function calls none."""
+        sought = {id(parameter) for parameter in parameters}
+        if sought <= self._sought:
+            return
+        self._sought |= sought
+        wholes = {id(whole): whole for whole in map(self._whole, list(self._holders))}
+        for whole in wholes.values():
+            if whole not in self._named and any(id(parameter) in sought for parameter in whole.parameters()):
+                self._name(whole)
+
+    def networks(self) -> Iterable[Any]:
+        """All networks whose modules have paths."""
+        return list(self._named)
 
     def _whole(self, module: Any) -> Any:
         """The outermost module that this one is a part of. It may never be called, as Lightning's are, of which a method calls the
@@ -180,8 +205,16 @@ class Layers:
 
     def _call(self, module: Any, path: str) -> Tuple[str, int]:
         named = self._paths[id(module)] = path, self._layer(text(path))
-        weakref.finalize(module, self._paths.pop, id(module), None).atexit = False
+        self._modules[id(module)] = weakref.ref(module)
+        weakref.finalize(module, self._forget, id(module)).atexit = False
         return named
+
+    def _forget(self, module: int) -> None:
+        del self._paths[module], self._modules[module]
+
+    def module(self, identity: int) -> Optional[Any]:
+        """The module that ``id`` gives this for, if it has a path."""
+        return self._modules.get(identity, lambda: None)()
 
     def inputs(self, value: Any) -> None:
         """Tensors that come from outside."""

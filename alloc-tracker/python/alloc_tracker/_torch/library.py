@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from .._library import _function
 
 
-_VERSION = 5
+_VERSION = 6
 """What this package needs. A library of a later version has more functions behind these."""
 
 
@@ -24,6 +24,7 @@ class _TorchFunctions(ctypes.Structure):
         ("functions", _function(ctypes.py_object, ctypes.py_object)),
         ("around", _function(ctypes.py_object, ctypes.py_object)),
         ("of_tensors", _function(ctypes.py_object, ctypes.py_object)),
+        ("active_layer", _function(ctypes.c_uint32)),
     ]
 
 

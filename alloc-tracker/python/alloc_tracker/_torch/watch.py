@@ -13,7 +13,7 @@ def install(torch: Any) -> None:
     import torch.optim.optimizer as optimizers
     import torch.utils.data.dataloader as loading
 
-    from . import compiling, library
+    from . import compiling, generated, library
     from .calls import Calls
     from .labels import Labels, label
     from .layers import Layers
@@ -31,14 +31,16 @@ def install(torch: Any) -> None:
     scopes = []
 
     def registered(category: Category) -> Any:
-        def hook(_module: Any, _name: str, tensor: Any) -> None:
+        def hook(module: Any, _name: str, tensor: Any) -> None:
             if tensor is not None:
                 label(tensor, category)
+                if category is Category.PARAMETER:
+                    layers.holds(module)
 
         return watch.safely(hook)
 
     def before_step(optimizer: Any, _args: Any, _named: Any) -> None:
-        labels.before_step(optimizer)
+        labels.before_step(optimizer, layers.name_networks_of)
         scopes.append(phases.enter(b"optimizer"))
 
     def after_step(optimizer: Any, _args: Any, _named: Any) -> None:
@@ -60,6 +62,7 @@ def install(torch: Any) -> None:
     iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
     watch_shared(torch, watch)
     compiling.tell(torch, watch)
+    generated.tell(watch, torch_functions, modules_run, layers)
     functions.fact(b"torch", torch.__version__.encode())
 
 

@@ -1,0 +1,303 @@
+"""The code that Inductor writes: which module each of its buffers belongs to.
+
+Inductor makes a Python function of each graph, in which one statement after the other allocates a buffer (``buf3 = empty_strided_cpu(...)``)
+or runs a kernel. Its graph knows for each buffer from which operators it comes, and Dynamo has noted for each operator within which modules
+it was traced (``nn_module_stack``). So the function, once it is loaded, gets a code in which the layer changes between these statements;
+the file that Inductor wrote stays as it is.
+
+Inductor takes code from its cache for a graph that it knows, and has no buffers then. So the paths are kept in a file beside the code.
+"""
+
+import ast
+import functools
+import json
+import os
+import re
+import sys
+import weakref
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from .. import _imports as imports
+from .safely import Watch
+
+_Path = Tuple[str, str, str]
+"""What the traced code calls the outermost module, the path of a module from there, and the name of its class."""
+
+_BEGIN, _AT = "_alloc_tracker_begin", "_alloc_tracker_at"
+_SIDE_FILE = ".alloc_tracker.json"
+_ROOT = re.compile(r"[LG]\['[^']*'\]")
+_PART = re.compile(r"\.?(?:_modules)?\[['\"]?([^'\"\]]+)['\"]?\]|\.([^.\[\]()]+)")
+
+
+class _Place:
+    """Stands for a module among those that run on a thread."""
+
+
+def _nothing(_place: int) -> None:
+    pass
+
+
+def _path_of(node: Any) -> Optional[_Path]:
+    """The innermost module in which an operator was traced, if any."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+    if not stack:
+        return None
+    written, kind = list(stack.values())[-1]
+    root = _ROOT.match(written)
+    if root is None:
+        return None
+    rest = written[root.end() :]
+    if _PART.sub("", rest):
+        return None
+    path = ".".join(one or other for one, other in _PART.findall(rest))
+    return root.group(), path, kind.rpartition(".")[2] if isinstance(kind, str) else kind.__name__
+
+
+def _is_programs(node: Any) -> bool:
+    return "source_fn_stack" in node.meta or "fwd_source_fn_stack" in node.meta
+
+
+def _path_of_buffer(buffer: Any) -> Optional[_Path]:
+    """The module of the operator that makes the buffer. Where a pass of Inductor's made that operator, of one that it stands for."""
+    last = buffer.get_origin_node() if hasattr(buffer, "get_origin_node") else getattr(buffer, "origin_node", None)
+    if last is not None and (_is_programs(last) or _path_of(last)):
+        return _path_of(last)
+    return next(filter(None, map(_path_of, getattr(buffer, "origins", ()))), None)
+
+
+class _Rewriting:
+    """Puts the changes of layer into functions."""
+
+    def __init__(self, paths: Dict[str, _Path]) -> None:
+        self._paths = paths
+        self.places: List[_Path] = []
+        """The modules, by their place in this list."""
+
+    def _place(self, path: Optional[_Path]) -> int:
+        if path is None:
+            return -1
+        if path not in self.places:
+            self.places.append(path)
+        return self.places.index(path)
+
+    def _buffer(self, statement: ast.stmt) -> Optional[str]:
+        """The buffer to which a statement gives a value."""
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            name = statement.targets[0].id
+            return name if name in self._paths else None
+        return None
+
+    def _changes(self, body: List[ast.stmt]) -> Iterator[ast.stmt]:
+        for statement in body:
+            if isinstance(statement, (ast.With, ast.If)):
+                statement.body = list(self._changes(statement.body))
+            buffer = self._buffer(statement)
+            if buffer is not None:
+                yield _statement(f"{_AT}({self._place(self._paths[buffer])})", statement)
+            yield statement
+
+    def function(self, function: ast.FunctionDef) -> bool:
+        """Changes a function. Returns whether it has any buffer."""
+        if not any(self._buffer(statement) for statement in ast.walk(function) if isinstance(statement, ast.stmt)):
+            return False
+        first = function.body[0]
+        told = ast.Try(body=list(self._changes(function.body)), handlers=[], orelse=[], finalbody=[_statement(f"{_AT}(-1)", first)])
+        function.body = [_statement(f"{_AT} = {_BEGIN}()", first), ast.copy_location(told, first)]
+        return True
+
+
+def _statement(source: str, where: ast.stmt) -> ast.stmt:
+    """A statement that stands in the line of another."""
+    made = ast.parse(source).body[0]
+    for node in ast.walk(made):
+        ast.copy_location(node, where)
+    return made
+
+
+def _functions(module: ModuleType) -> Iterator[FunctionType]:
+    for value in list(vars(module).values()):
+        yield from (one for one in [value, *(vars(value).values() if isinstance(value, type) else ())] if isinstance(one, FunctionType))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _key(code: CodeType) -> Tuple[str, int]:
+    return code.co_name, code.co_firstlineno
+
+
+class Generated:
+    """Has the functions that Inductor writes tell of layers."""
+
+    def __init__(self, watch: Watch, library: Any, running: Any, layers: Any) -> None:
+        self._watch, self._running, self._layers = watch, running, layers
+        self._active_layer = library.active_layer
+        self._roots: Dict[int, Any] = {}
+        """By the number of a region's layer: the module that runs it, weakly. Its backward pass runs in none."""
+
+    def of_graphs(self, module: Any) -> None:
+        """``torch._inductor.graph`` has been imported, which compiles each graph to a module of Python's."""
+        lowering = module.GraphLowering
+        compile_graph = lowering.compile_to_module
+        tell = self._watch.guarded(self._watch.apart(self._compiled))
+
+        @functools.wraps(compile_graph)
+        def wrapped(graph: Any) -> Any:
+            made = compile_graph(graph)
+            tell(graph, made)
+            return made
+
+        lowering.compile_to_module = wrapped
+
+    def of_loading(self, module: Any) -> None:
+        """``torch._inductor.codecache`` has been imported, which loads that module, new or as it was written before."""
+        cache = module.PyCodeCache
+        load = cache.load_by_key_path
+        tell = self._watch.guarded(self._watch.apart(self._loaded))
+
+        @functools.wraps(load)
+        def wrapped(*args: Any, **named: Any) -> Any:
+            made = load(*args, **named)
+            tell(made)
+            return made
+
+        cache.load_by_key_path = staticmethod(wrapped)
+
+    def _compiled(self, graph: Any, module: Any) -> None:
+        file = getattr(module, "__file__", None)
+        if not self._watch.is_on or not isinstance(module, ModuleType) or not file:
+            return
+        paths = {name: _path_of_buffer(buffer) for name, buffer in graph.name_to_buffer.items()}
+        if not any(paths.values()):
+            return
+        temporary = f"{file}.{os.getpid()}{_SIDE_FILE}"
+        try:
+            with open(temporary, "w", encoding="utf-8") as side_file:
+                json.dump(paths, side_file)
+            os.replace(temporary, file + _SIDE_FILE)
+        except OSError:
+            # Of what is taken from the cache later, the layers are not told.
+            pass
+        self._tell(module, file, paths)
+
+    def _loaded(self, module: Any) -> None:
+        file = getattr(module, "__file__", None)
+        if not self._watch.is_on or not file:
+            return
+        try:
+            with open(file + _SIDE_FILE, encoding="utf-8") as side_file:
+                kept = json.load(side_file)
+        except (OSError, ValueError):
+            return
+        self._tell(module, file, {name: path and tuple(path) for name, path in kept.items()})
+
+    def _tell(self, module: ModuleType, file: str, paths: Dict[str, Optional[_Path]]) -> None:
+        """Gives the functions of a module their new code."""
+        with open(file, encoding="utf-8") as source:
+            tree = ast.parse(source.read(), file)
+        rewriting = _Rewriting(paths)  # type: ignore[arg-type]
+        of_classes = (inner for outer in tree.body if isinstance(outer, ast.ClassDef) for inner in outer.body)
+        functions = [one for one in [*tree.body, *of_classes] if isinstance(one, ast.FunctionDef)]
+        names = {function.name for function in functions if rewriting.function(function)}
+        # A function of several networks is a region and no more: their modules may have the same paths.
+        if not names or len({root for root, _, _ in rewriting.places}) != 1:
+            return
+        codes = {_key(code): code for code in _codes(compile(tree, file, "exec")) if code.co_name in names}
+        vars(module)[_BEGIN] = functools.partial(self._begin, rewriting.places, {})
+        for function in _functions(module):
+            code = codes.get(_key(function.__code__))
+            if code is not None and function.__code__.co_filename == file and not code.co_freevars:
+                function.__code__ = code
+
+    def _begin(self, paths: List[_Path], known: Dict[int, List[Optional[_Place]]]) -> Callable[[int], None]:
+        """A function begins. Returns what enters the layer of a place in its list, and for -1 none."""
+        if not self._watch.is_on:
+            return _nothing
+        try:
+            region = self._active_layer()
+            places = known.get(region)
+            if places is None:
+                root = self._root(region, paths)
+                if root is None:
+                    return _nothing
+                places = known[region] = [self._place(root, path) for path in paths]
+        except Exception as error:
+            self._watch.end(error)
+            return _nothing
+        return _changing(places, self._running.enter, self._running.leave)
+
+    def _root(self, region: int, paths: List[_Path]) -> Optional[Any]:
+        """The module whose code a region is: the one that runs, or else, for a compiled function, the only network with such modules."""
+        running = self._layers.module(self._running.innermost())
+        if running is not None:
+            root = _traced(running)
+        else:
+            root = self._roots.get(region, lambda: None)()
+        if root is None:
+            networks = map(_traced, self._layers.networks())
+            having = [network for network in networks if all(_module(network, path) is not None for path in paths)]
+            root = having[0] if len(having) == 1 else None
+        if root is not None:
+            self._roots[region] = weakref.ref(root)
+        return root
+
+    def _place(self, root: Any, path: _Path) -> Optional[_Place]:
+        """What stands for the module at this path, if it has a layer."""
+        named = self._running.paths.get(id(_module(root, path)))
+        if named is None:
+            return None
+        place, paths = _Place(), self._running.paths
+        paths[id(place)] = named
+        weakref.finalize(place, paths.pop, id(place), None).atexit = False
+        return place
+
+
+def _traced(module: Any) -> Any:
+    """The module itself, or the one that `torch.compile` put it around."""
+    return module._modules.get("_orig_mod", module)
+
+
+def _module(root: Any, path: _Path) -> Optional[Any]:
+    """The module at this path; None where there is none of this class."""
+    _, parts, kind = path
+    module = root
+    for part in parts.split(".") if parts else ():
+        module = module._modules.get(part)
+        if module is None:
+            return None
+    return module if type(module).__name__ == kind else None
+
+
+def _changing(places: List[Optional[_Place]], enter: Callable, leave: Callable) -> Callable[[int], None]:
+    active: Optional[_Place] = None
+
+    def at(number: int) -> None:
+        nonlocal active
+        place = places[number] if number >= 0 else None
+        if place is active:
+            return
+        if active is not None:
+            leave(active)
+        active = place
+        if place is not None:
+            enter(place, True)
+
+    return at
+
+
+def tell(watch: Watch, library: Any, running: Any, layers: Any) -> None:
+    """Has them tell from now on."""
+    generated = Generated(watch, library, running, layers)
+    for name, told in (
+        ("torch._inductor.graph", generated.of_graphs),
+        ("torch._inductor.codecache", generated.of_loading),
+    ):
+        if name in sys.modules:
+            watch.guarded(told)(sys.modules[name])
+        else:
+            imports.after(name, watch.guarded(told))
