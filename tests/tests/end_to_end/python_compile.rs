@@ -18,13 +18,19 @@ const KEPT: [(&str, u64); 3] = [("a", BATCH * 128 * 4), ("act", BATCH * 128 * 4)
 
 /// Runs a script with these words under the recorder; `None` without torch. What Inductor compiled outside of the folder is not used.
 fn recorded(name: &str, words: &[&str], folder: &Path) -> Option<(Ran, Timeline)> {
+    let (ran, timeline) = recorded_aloud(name, words, folder)?;
+    assert!(!ran.stderr.contains("alloc_tracker:"), "{}", ran.stderr);
+    Some((ran, timeline))
+}
+
+/// The same for a script of which something is said on standard error.
+fn recorded_aloud(name: &str, words: &[&str], folder: &Path) -> Option<(Ran, Timeline)> {
     let mut python = python()?;
     let out = folder.join("run.timeline.json");
     python.env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor"));
     let ran =
         run(python.args(["-m", "alloc_tracker", "-q", "--stacks", "off", "-o", text(&out), &script(name)]).args(words));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("alloc_tracker:"), "{}", ran.stderr);
     Some((ran, alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}"))))
 }
 
@@ -115,6 +121,25 @@ fn code_of_inductors_has_the_layers_of_its_modules_and_its_compilers_are_not_rec
     check_training("inductor", folder.path());
     // Now from Inductor's cache.
     check_training("inductor", folder.path());
+}
+
+/// What was compiled without the recorder is not told, and the user reads what to do.
+#[test]
+fn code_that_was_compiled_without_the_recorder_is_its_regions() {
+    if !has_inductor() {
+        return;
+    }
+    let folder = folder();
+    let Some(mut plain) = python() else { return };
+    plain.env("TORCHINDUCTOR_CACHE_DIR", folder.path().join("inductor"));
+    let plain = run(plain.args([&script("compiled.py"), "inductor"]));
+    assert_eq!(plain.code, Some(0), "{}", plain.stderr);
+    let Some((ran, timeline)) = recorded_aloud("compiled.py", &["inductor"], folder.path()) else { return };
+    let said: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("alloc_tracker:")).collect();
+    assert!(said.len() == 1 && said[0].contains("TORCHINDUCTOR_CACHE_DIR"), "{}", ran.stderr);
+    let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };
+    let kept = KEPT.iter().map(|(_, bytes)| bytes).sum();
+    assert_eq!(requested_by_layer(&timeline, forward, Category::Activation), by_layer(&[(REGION, kept)]));
 }
 
 /// Results, graphs, graph breaks, compilations, warnings and errors.

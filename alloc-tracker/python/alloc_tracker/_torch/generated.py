@@ -14,11 +14,13 @@ import json
 import os
 import re
 import sys
+import threading
 import weakref
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from .. import _imports as imports
+from .._library import functions, text
 from .safely import Watch
 
 _Path = Tuple[str, str, str]
@@ -26,8 +28,14 @@ _Path = Tuple[str, str, str]
 
 _BEGIN, _AT = "_alloc_tracker_begin", "_alloc_tracker_at"
 _SIDE_FILE = ".alloc_tracker.json"
+_SIDE_VERSION = 1
 _ROOT = re.compile(r"[LG]\['[^']*'\]")
 _PART = re.compile(r"\.?(?:_modules)?\[['\"]?([^'\"\]]+)['\"]?\]|\.([^.\[\]()]+)")
+
+
+class _Thread(threading.local):
+    compiles = False
+    """Whether a graph is being compiled, and not taken from the cache."""
 
 
 class _Place:
@@ -139,16 +147,43 @@ class Generated:
         self._active_layer = library.active_layer
         self._roots: Dict[int, Any] = {}
         """By the number of a region's layer: the module that runs it, weakly. Its backward pass runs in none."""
+        self._is_on, self._thread = True, _Thread()
+        self._has_said_so = False
+        """Whether the program's user knows of code without paths."""
+
+    def softly(self, tell: Callable) -> Callable:
+        """What tells, out of Dynamo's sight. It never raises: after an error, all compiled code belongs to its region."""
+        apart = self._watch.apart(tell)
+
+        def wrapped(*args: Any) -> None:
+            if not self._is_on or not self._watch.is_on:
+                return
+            try:
+                apart(*args)
+            except Exception as error:
+                self._end(error)
+
+        return wrapped
+
+    def _end(self, error: Exception) -> None:
+        self._is_on = False
+        why = f"{type(error).__name__}: {error}"
+        functions.fact(b"compiled_code", text(f"not told: {why}"))
+        print(f"alloc_tracker: modules within compiled regions are not told from here on: {why}", file=sys.stderr)
 
     def of_graphs(self, module: Any) -> None:
         """``torch._inductor.graph`` has been imported, which compiles each graph to a module of Python's."""
         lowering = module.GraphLowering
         compile_graph = lowering.compile_to_module
-        tell = self._watch.guarded(self._watch.apart(self._compiled))
+        tell = self.softly(self._compiled)
 
         @functools.wraps(compile_graph)
         def wrapped(graph: Any) -> Any:
-            made = compile_graph(graph)
+            before, self._thread.compiles = self._thread.compiles, True
+            try:
+                made = compile_graph(graph)
+            finally:
+                self._thread.compiles = before
             tell(graph, made)
             return made
 
@@ -158,7 +193,7 @@ class Generated:
         """``torch._inductor.codecache`` has been imported, which loads that module, new or as it was written before."""
         cache = module.PyCodeCache
         load = cache.load_by_key_path
-        tell = self._watch.guarded(self._watch.apart(self._loaded))
+        tell = self.softly(self._loaded)
 
         @functools.wraps(load)
         def wrapped(*args: Any, **named: Any) -> Any:
@@ -170,15 +205,13 @@ class Generated:
 
     def _compiled(self, graph: Any, module: Any) -> None:
         file = getattr(module, "__file__", None)
-        if not self._watch.is_on or not isinstance(module, ModuleType) or not file:
+        if not isinstance(module, ModuleType) or not file:
             return
         paths = {name: _path_of_buffer(buffer) for name, buffer in graph.name_to_buffer.items()}
-        if not any(paths.values()):
-            return
         temporary = f"{file}.{os.getpid()}{_SIDE_FILE}"
         try:
             with open(temporary, "w", encoding="utf-8") as side_file:
-                json.dump(paths, side_file)
+                json.dump({"version": _SIDE_VERSION, "buffers": paths}, side_file)
             os.replace(temporary, file + _SIDE_FILE)
         except OSError:
             # Of what is taken from the cache later, the layers are not told.
@@ -187,14 +220,25 @@ class Generated:
 
     def _loaded(self, module: Any) -> None:
         file = getattr(module, "__file__", None)
-        if not self._watch.is_on or not file:
+        if self._thread.compiles or not file or not hasattr(module, "call"):
             return
         try:
             with open(file + _SIDE_FILE, encoding="utf-8") as side_file:
                 kept = json.load(side_file)
         except (OSError, ValueError):
+            self._say_so()
             return
-        self._tell(module, file, {name: path and tuple(path) for name, path in kept.items()})
+        if kept["version"] == _SIDE_VERSION:
+            self._tell(module, file, {name: path and tuple(path) for name, path in kept["buffers"].items()})
+
+    def _say_so(self) -> None:
+        if self._has_said_so:
+            return
+        self._has_said_so = True
+        why = "code in Inductor's cache that was compiled without the recorder"
+        functions.fact(b"compiled_code", text(f"not told: {why}"))
+        advice = "to have its modules told, set TORCHINDUCTOR_CACHE_DIR to an empty folder"
+        print(f"alloc_tracker: the program runs {why}; {advice}", file=sys.stderr)
 
     def _tell(self, module: ModuleType, file: str, paths: Dict[str, Optional[_Path]]) -> None:
         """Gives the functions of a module their new code."""
@@ -216,7 +260,7 @@ class Generated:
 
     def _begin(self, paths: List[_Path], known: Dict[int, List[Optional[_Place]]]) -> Callable[[int], None]:
         """A function begins. Returns what enters the layer of a place in its list, and for -1 none."""
-        if not self._watch.is_on:
+        if not self._is_on or not self._watch.is_on:
             return _nothing
         try:
             region = self._active_layer()
@@ -227,7 +271,7 @@ class Generated:
                     return _nothing
                 places = known[region] = [self._place(root, path) for path in paths]
         except Exception as error:
-            self._watch.end(error)
+            self._end(error)
             return _nothing
         return _changing(places, self._running.enter, self._running.leave)
 
@@ -298,6 +342,6 @@ def tell(watch: Watch, library: Any, running: Any, layers: Any) -> None:
         ("torch._inductor.codecache", generated.of_loading),
     ):
         if name in sys.modules:
-            watch.guarded(told)(sys.modules[name])
+            generated.softly(told)(sys.modules[name])
         else:
-            imports.after(name, watch.guarded(told))
+            imports.after(name, generated.softly(told))
