@@ -91,8 +91,11 @@ def _that_tells(locks: Any) -> Any:
 
 
 def after(module: str, told: Callable[[Any], None]) -> None:
-    """Has ``told`` called with a module as soon as it has been imported, on the thread that did. It must not raise."""
-    _waiting[module] = told
+    """Has ``told`` called with a module: now if it has been imported, else as soon as it is, on the thread that does. It must not raise."""
+    if module in sys.modules:
+        told(sys.modules[module])
+    else:
+        _waiting[module] = told
 
 
 def _tell() -> None:

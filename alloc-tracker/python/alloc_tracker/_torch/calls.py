@@ -6,7 +6,6 @@ cannot trace it. So hooks take its place before a program first asks for a compi
 """
 
 import functools
-import sys
 import warnings
 from types import FunctionType
 from typing import Any
@@ -44,11 +43,7 @@ class Calls:
             # What is exported needs none.
             ("torch._dynamo.functional_export", lambda module: self._before(module, "fullgraph_capture")),
         ):
-            told = self._watch.safely(told)
-            if name in sys.modules:
-                told(sys.modules[name])
-            else:
-                imports.after(name, told)
+            imports.after(name, self._watch.safely(told))
 
     def _before(self, owner: Any, name: str) -> None:
         """Has hooks from the first call of this function of a class or a module on; where there is none, from now on."""

@@ -123,18 +123,18 @@ def _region_of(callback: Sequence[Any]) -> str:
     return "compiled" if number is None else f"compiled {number}"
 
 
-def _codes(of: Any) -> Iterator[CodeType]:
+def codes(of: Any) -> Iterator[CodeType]:
     """The code of all functions in a module, a class or a function."""
     if isinstance(of, CodeType):
         yield of
         for constant in of.co_consts:
-            yield from _codes(constant)
+            yield from codes(constant)
     elif isinstance(of, FunctionType):
-        yield from _codes(of.__code__)
+        yield from codes(of.__code__)
     elif isinstance(of, (ModuleType, type)):
         for value in list(vars(of).values()):
             if getattr(value, "__module__", None) == (of.__name__ if isinstance(of, ModuleType) else of.__module__):
-                yield from _codes(value)
+                yield from codes(value)
 
 
 def _skip(torch: Any) -> Callable[[CodeType], None]:
@@ -154,7 +154,7 @@ def _hide(torch: Any) -> None:
     package = __name__.split(".", 1)[0] + "."
     for name, module in list(sys.modules.items()):
         if name.startswith(package):
-            for code in _codes(module):
+            for code in codes(module):
                 skip(code)
 
 
@@ -166,7 +166,4 @@ def tell(torch: Any, watch: Watch) -> None:
         ("torch._dynamo.callback", compiling.of_callbacks),
         ("torch._inductor.async_compile", compiling.of_threads),
     ):
-        if name in sys.modules:
-            watch.safely(told)(sys.modules[name])
-        else:
-            imports.after(name, watch.safely(told))
+        imports.after(name, watch.safely(told))

@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from .. import _imports as imports
 from .._library import functions, text
+from .compiling import codes
 from .safely import Watch
 
 _Path = Tuple[str, str, str]
@@ -38,11 +39,11 @@ class _Thread(threading.local):
     """Whether a graph is being compiled, and not taken from the cache."""
 
 
-class _Place:
+class _StandIn:
     """Stands for a module among those that run on a thread."""
 
 
-def _nothing(_place: int) -> None:
+def _nothing(_number: int) -> None:
     pass
 
 
@@ -69,25 +70,27 @@ def _is_programs(node: Any) -> bool:
 def _path_of_buffer(buffer: Any) -> Optional[_Path]:
     """The module of the operator that makes the buffer. Where a pass of Inductor's made that operator, of one that it stands for."""
     last = buffer.get_origin_node() if hasattr(buffer, "get_origin_node") else getattr(buffer, "origin_node", None)
-    if last is not None and (_is_programs(last) or _path_of(last)):
-        return _path_of(last)
+    path = None if last is None else _path_of(last)
+    if path is not None or (last is not None and _is_programs(last)):
+        return path
     return next(filter(None, map(_path_of, getattr(buffer, "origins", ()))), None)
 
 
 class _Rewriting:
     """Puts the changes of layer into functions."""
 
-    def __init__(self, paths: Dict[str, _Path]) -> None:
+    def __init__(self, paths: Dict[str, Optional[_Path]]) -> None:
         self._paths = paths
-        self.places: List[_Path] = []
-        """The modules, by their place in this list."""
+        self.modules: List[_Path] = []
+        """The modules whose layers the functions enter. A function names one by its number in this list."""
 
-    def _place(self, path: Optional[_Path]) -> int:
+    def _number(self, path: Optional[_Path]) -> int:
+        """The number of a module; -1 for none."""
         if path is None:
             return -1
-        if path not in self.places:
-            self.places.append(path)
-        return self.places.index(path)
+        if path not in self.modules:
+            self.modules.append(path)
+        return self.modules.index(path)
 
     def _buffer(self, statement: ast.stmt) -> Optional[str]:
         """The buffer to which a statement gives a value."""
@@ -102,7 +105,7 @@ class _Rewriting:
                 statement.body = list(self._changes(statement.body))
             buffer = self._buffer(statement)
             if buffer is not None:
-                yield _statement(f"{_AT}({self._place(self._paths[buffer])})", statement)
+                yield _statement(f"{_AT}({self._number(self._paths[buffer])})", statement)
             yield statement
 
     def function(self, function: ast.FunctionDef) -> bool:
@@ -126,13 +129,6 @@ def _statement(source: str, where: ast.stmt) -> ast.stmt:
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
     for value in list(vars(module).values()):
         yield from (one for one in [value, *(vars(value).values() if isinstance(value, type) else ())] if isinstance(one, FunctionType))
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from _codes(constant)
 
 
 def _key(code: CodeType) -> Tuple[str, int]:
@@ -242,38 +238,40 @@ class Generated:
 
     def _tell(self, module: ModuleType, file: str, paths: Dict[str, Optional[_Path]]) -> None:
         """Gives the functions of a module their new code."""
+        if not any(paths.values()):
+            return
         with open(file, encoding="utf-8") as source:
             tree = ast.parse(source.read(), file)
-        rewriting = _Rewriting(paths)  # type: ignore[arg-type]
+        rewriting = _Rewriting(paths)
         of_classes = (inner for outer in tree.body if isinstance(outer, ast.ClassDef) for inner in outer.body)
         functions = [one for one in [*tree.body, *of_classes] if isinstance(one, ast.FunctionDef)]
         names = {function.name for function in functions if rewriting.function(function)}
         # A function of several networks is a region and no more: their modules may have the same paths.
-        if not names or len({root for root, _, _ in rewriting.places}) != 1:
+        if not names or len({root for root, _, _ in rewriting.modules}) != 1:
             return
-        codes = {_key(code): code for code in _codes(compile(tree, file, "exec")) if code.co_name in names}
-        vars(module)[_BEGIN] = functools.partial(self._begin, rewriting.places, {})
+        rewritten = {_key(code): code for code in codes(compile(tree, file, "exec")) if code.co_name in names}
+        vars(module)[_BEGIN] = functools.partial(self._begin, rewriting.modules, {})
         for function in _functions(module):
-            code = codes.get(_key(function.__code__))
+            code = rewritten.get(_key(function.__code__))
             if code is not None and function.__code__.co_filename == file and not code.co_freevars:
                 function.__code__ = code
 
-    def _begin(self, paths: List[_Path], known: Dict[int, List[Optional[_Place]]]) -> Callable[[int], None]:
-        """A function begins. Returns what enters the layer of a place in its list, and for -1 none."""
+    def _begin(self, paths: List[_Path], known: Dict[int, List[Optional[_StandIn]]]) -> Callable[[int], None]:
+        """A function begins. Returns what enters the layer of the module with that number, and for -1 none."""
         if not self._is_on or not self._watch.is_on:
             return _nothing
         try:
             region = self._active_layer()
-            places = known.get(region)
-            if places is None:
+            modules = known.get(region)
+            if modules is None:
                 root = self._root(region, paths)
                 if root is None:
                     return _nothing
-                places = known[region] = [self._place(root, path) for path in paths]
+                modules = known[region] = [self._stand_in(root, path) for path in paths]
         except Exception as error:
             self._end(error)
             return _nothing
-        return _changing(places, self._running.enter, self._running.leave)
+        return _changing(modules, self._running.enter, self._running.leave)
 
     def _root(self, region: int, paths: List[_Path]) -> Optional[Any]:
         """The module whose code a region is: the one that runs, or else, for a compiled function, the only network with such modules."""
@@ -290,15 +288,15 @@ class Generated:
             self._roots[region] = weakref.ref(root)
         return root
 
-    def _place(self, root: Any, path: _Path) -> Optional[_Place]:
+    def _stand_in(self, root: Any, path: _Path) -> Optional[_StandIn]:
         """What stands for the module at this path, if it has a layer."""
         named = self._running.paths.get(id(_module(root, path)))
         if named is None:
             return None
-        place, paths = _Place(), self._running.paths
-        paths[id(place)] = named
-        weakref.finalize(place, paths.pop, id(place), None).atexit = False
-        return place
+        stand_in, paths = _StandIn(), self._running.paths
+        paths[id(stand_in)] = named
+        weakref.finalize(stand_in, paths.pop, id(stand_in), None).atexit = False
+        return stand_in
 
 
 def _traced(module: Any) -> Any:
@@ -317,19 +315,20 @@ def _module(root: Any, path: _Path) -> Optional[Any]:
     return module if type(module).__name__ == kind else None
 
 
-def _changing(places: List[Optional[_Place]], enter: Callable, leave: Callable) -> Callable[[int], None]:
-    active: Optional[_Place] = None
+def _changing(modules: List[Optional[_StandIn]], enter: Callable, leave: Callable) -> Callable[[int], None]:
+    """What leaves the layer that it has entered before, and enters that of the module with a number, for one run of a function."""
+    active: Optional[_StandIn] = None
 
     def at(number: int) -> None:
         nonlocal active
-        place = places[number] if number >= 0 else None
-        if place is active:
+        module = modules[number] if number >= 0 else None
+        if module is active:
             return
         if active is not None:
             leave(active)
-        active = place
-        if place is not None:
-            enter(place, True)
+        active = module
+        if module is not None:
+            enter(module, True)
 
     return at
 
@@ -341,7 +340,4 @@ def tell(watch: Watch, library: Any, running: Any, layers: Any) -> None:
         ("torch._inductor.graph", generated.of_graphs),
         ("torch._inductor.codecache", generated.of_loading),
     ):
-        if name in sys.modules:
-            generated.softly(told)(sys.modules[name])
-        else:
-            imports.after(name, generated.softly(told))
+        imports.after(name, generated.softly(told))

@@ -76,9 +76,5 @@ def _install(torch: Any) -> None:
 
 def watch() -> None:
     """Waits for torch to be imported, in a process that is recorded."""
-    if functions is None:
-        return
-    if "torch" in sys.modules:
-        _install(sys.modules["torch"])
-    else:
+    if functions is not None:
         imports.after("torch", _install)
