@@ -89,7 +89,7 @@ impl Replay {
 
     /// The sums of [`snapshot_now`](Self::snapshot_now), without its rows.
     pub fn live_sums(&self) -> Sums {
-        rows::live_sums(&self.owners.accounts)
+        rows::sums(&self.owners.accounts, Account::live)
     }
 
     /// The most requested bytes that were live at once.

@@ -10,16 +10,31 @@ use super::smaps::{self, Kind, Mapping, Range};
 /// With more bytes of them than so many, smaps has to be asked. (The tracker's are left out, which are all known.)
 const UNCLEAR: u64 = 256 << 10;
 
-/// All mappings; those for which `is_left_out` have no resident bytes and count as `unreserved`. `tracker` are the addresses
-/// of the tracker's memory. `None` when only smaps can tell.
-pub fn read(pagemap: &Pagemap, tracker: &[Range], is_left_out: impl Fn(&Mapping) -> bool) -> Option<Vec<Mapping>> {
+/// What is to be done with a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Its resident bytes are counted.
+    Count,
+    /// They are not: it counts as `unreserved`, with none.
+    LeaveOut,
+    /// Only smaps tells what it is.
+    AskSmaps,
+}
+
+/// All mappings, each treated as `look` says. `tracker` are the addresses of the tracker's memory. `None` when only smaps can tell.
+pub fn read(pagemap: &Pagemap, tracker: &[Range], look: impl Fn(&Mapping) -> Look) -> Option<Vec<Mapping>> {
     let mut mappings = smaps::read_addresses().ok()?;
-    let mut unclear = 0;
+    // Nothing is counted before it is known that no mapping needs smaps: to count takes as long as smaps does.
     for mapping in &mut mappings {
-        mapping.unreserved = is_left_out(mapping);
-        if !mapping.unreserved {
-            unclear += count(mapping, pagemap, tracker)?;
+        match look(mapping) {
+            Look::Count => {}
+            Look::LeaveOut => mapping.unreserved = true,
+            Look::AskSmaps => return None,
         }
+    }
+    let mut unclear = 0;
+    for mapping in mappings.iter_mut().filter(|mapping| !mapping.unreserved) {
+        unclear += count(mapping, pagemap, tracker)?;
     }
     (unclear <= UNCLEAR).then_some(mappings)
 }
@@ -56,7 +71,7 @@ mod tests {
     #[test]
     fn as_smaps_has_it() {
         let pagemap = Pagemap::open();
-        let Some(ours) = read(&pagemap, &cost::ranges(), |_| false) else {
+        let Some(ours) = read(&pagemap, &cost::ranges(), |_| Look::Count) else {
             return println!("SKIPPED: no /proc/self/pagemap, or many pages of zeroes");
         };
         let theirs = smaps::read().expect("smaps");
@@ -76,10 +91,16 @@ mod tests {
     #[test]
     fn what_is_left_out_is_not_counted() {
         let pagemap = Pagemap::open();
-        let Some(mappings) = read(&pagemap, &cost::ranges(), |mapping| mapping.kind == Kind::Anonymous) else {
+        let look = |mapping: &Mapping| if mapping.kind == Kind::Anonymous { Look::LeaveOut } else { Look::Count };
+        let Some(mappings) = read(&pagemap, &cost::ranges(), look) else {
             return println!("SKIPPED: no /proc/self/pagemap, or many pages of zeroes");
         };
         let is_counted = |kind: Kind| mappings.iter().any(|mapping| mapping.kind == kind && mapping.rss > 0);
         assert!(is_counted(Kind::File) && is_counted(Kind::Stack) && !is_counted(Kind::Anonymous));
+    }
+    #[test]
+    fn a_mapping_that_needs_smaps_ends_it() {
+        let look = |mapping: &Mapping| if mapping.kind == Kind::Stack { Look::AskSmaps } else { Look::Count };
+        assert_eq!(read(&Pagemap::open(), &cost::ranges(), look), None);
     }
 }

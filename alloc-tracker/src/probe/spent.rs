@@ -4,7 +4,7 @@
 //! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 8 s on. Before each
 //! reading that takes longer than a read of a short file, [`fits`] is asked. It expects the reading to take as long as the
 //! one before, and says no when the probe would exceed its share. What a probe has taken beyond its share comes off the
-//! shares of the others. In any case come only the first reading of each probe, a book when the live bytes are higher by a quarter or when that of
+//! shares of the others. In any case come only the first reading of each probe, a book when the live bytes are higher by a quarter (after a pause of twenty times what the one before took) or when that of
 //! a higher peak is late, a survey that such a book wants and that is late, a count of touched pages that is late (`coarse.rs`), and a last survey at the end of a recording whose book
 //! leaves much unexplained.
 //!
@@ -95,9 +95,14 @@ pub fn by_probe() -> BTreeMap<String, u64> {
     all.filter(|(_, ns)| *ns > 0).collect()
 }
 
+/// Nanoseconds of processor time that the latest reading of `probe` took; 0 before the first.
+pub fn latest_ns(probe: Probe) -> u64 {
+    of(probe).latest_ns.load(Relaxed)
+}
+
 /// Whether `readings` more of `probe` fit into what it may take, at the clock's time `now_ns`. True before the first.
 pub fn fits(probe: Probe, readings: u64, now_ns: u64) -> bool {
-    let latest_ns = of(probe).latest_ns.load(Relaxed);
+    let latest_ns = latest_ns(probe);
     latest_ns == 0 || latest_ns.saturating_mul(readings) <= left_ns(probe, now_ns)
 }
 
@@ -109,7 +114,7 @@ pub fn left_ns(probe: Probe, now_ns: u64) -> u64 {
 
 /// Whether one more reading of `probe` fits into what all probes may take, whatever its share.
 pub fn fits_into_all(probe: Probe, now_ns: u64) -> bool {
-    let (latest_ns, all) = (of(probe).latest_ns.load(Relaxed), PROBES.iter().map(|one| taken_together(one.0)));
+    let (latest_ns, all) = (latest_ns(probe), PROBES.iter().map(|one| taken_together(one.0)));
     latest_ns == 0 || all.fold(latest_ns, u64::saturating_add) <= may_take(now_ns)
 }
 

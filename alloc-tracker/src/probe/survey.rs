@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use super::allocator;
 use super::cost;
-use super::mapped;
+use super::mapped::{self, Look};
 use super::named;
 use super::parts::Parts;
 use super::resident::{Pagemap, in_core};
@@ -92,9 +92,12 @@ impl Survey {
             let is_trackers = overlaps_any(&mapping.range, &tracker);
             if is_trackers { Vec::new() } else { allocator::ranges_in(mapping, false, &known.allocator) }
         };
-        let mappings = mapped::read(&pagemap, &tracker, |mapping| !own(mapping).is_empty());
-        let is_told = |one: &Mapping| one.unreserved || !needs_flags(one) || known.told_by_flags.contains(&one.range);
-        match mappings.filter(|mappings| mappings.iter().all(is_told)) {
+        let look = |mapping: &Mapping| match mapping {
+            mapping if !own(mapping).is_empty() => Look::LeaveOut,
+            mapping if needs_flags(mapping) && !known.told_by_flags.contains(&mapping.range) => Look::AskSmaps,
+            _ => Look::Count,
+        };
+        match mapped::read(&pagemap, &tracker, look) {
             None => Survey::take(),
             Some(mappings) => {
                 let resident = |range: &Range| pagemap.resident(range.start, range.end);

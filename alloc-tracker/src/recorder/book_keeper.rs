@@ -21,8 +21,11 @@ const SAME_STEP: u64 = 256;
 const MORE_BOOKS: u64 = 20;
 const HIGHER_STEP: u64 = 32;
 /// A book is taken in any case when the live bytes are more than those of the one before by 1 part in this: a process can raise its live
-/// bytes so far only a few dozen times, and a book of two thirds of the peak explains little of it.
+/// bytes so far only a few dozen times, and a book of two thirds of the peak explains little of it. But first so many times the processor
+/// time is over that the latest book took: one of a program that loads libraries takes a millisecond or two, and its bytes grow by a quarter every
+/// ten.
 const MUCH_HIGHER_STEP: u64 = 4;
+const MUCH_HIGHER_PAUSE: u64 = 20;
 /// So is one of a peak that is higher by 1 part in [`HIGHER_STEP`], when the one before is older than so many nanoseconds ...
 const LATE_BOOK_NS: u64 = 250_000_000;
 /// ... and a survey that a book wants, when the one before is older than this. A program that loads libraries for seconds has spent what
@@ -131,21 +134,23 @@ impl BookKeeper {
         let now = clock.now_ns();
         self.peak_is(live, now);
         self.is_rising = self.readings.as_ref().is_none_or(|readings| is_more(live, readings.counted.live, SAME_STEP));
-        if !self.is_due(live, clock.since_start(now), |books| spent::fits(Probe::Book, books, now)) {
+        let took_ns = spent::latest_ns(Probe::Book);
+        if !self.is_due(live, clock.since_start(now), took_ns, |books| spent::fits(Probe::Book, books, now)) {
             return None;
         }
         self.keep_surveyed(now, background);
         self.take_book(clock, probes)
     }
 
-    /// Whether a book is due when `live` bytes are live, `session_ns` after the session began. `fits` says whether so many
-    /// books may be taken.
-    fn is_due(&self, live: u64, session_ns: u64, fits: impl Fn(u64) -> bool) -> bool {
+    /// Whether a book is due when `live` bytes are live, `session_ns` after the session began. The latest one took `took_ns`; `fits` says
+    /// whether so many books may be taken.
+    fn is_due(&self, live: u64, session_ns: u64, took_ns: u64, fits: impl Fn(u64) -> bool) -> bool {
         let Some(readings) = &self.readings else { return true };
         let (booked, age_ns) = (readings.counted.live, session_ns.saturating_sub(readings.time_ns));
         let is_at_peak = !is_more(self.peak.0, live, MISSED_STEP);
         if is_at_peak && is_more(self.peak.0, booked, HIGHER_STEP) {
-            return is_more(live, booked, MUCH_HIGHER_STEP) || age_ns > LATE_BOOK_NS || fits(1);
+            let has_rested = age_ns >= took_ns.saturating_mul(MUCH_HIGHER_PAUSE);
+            return (is_more(live, booked, MUCH_HIGHER_STEP) && has_rested) || age_ns > LATE_BOOK_NS || fits(1);
         }
         let is_old = age_ns > BOOK_AGE_NS;
         let is_worth_it = if is_old { !is_more(booked, live, SAME_STEP) } else { is_more(live, booked, SAME_STEP) };
@@ -280,7 +285,7 @@ mod tests {
         keeper.readings = Some(BookReadings::with_live(1_024));
         let at = |keeper: &mut BookKeeper, peak, live, most_books| {
             keeper.peak = (peak, 0);
-            keeper.is_due(live, 0, |books| books <= most_books)
+            keeper.is_due(live, 0, 0, |books| books <= most_books)
         };
         assert_eq!([1_028, 1_029].map(|live| at(&mut keeper, live, live, MORE_BOOKS)), [false, true]);
         assert_eq!([1_056, 1_057].map(|live| at(&mut keeper, live, live, MORE_BOOKS - 1)), [false, true]);
@@ -289,13 +294,16 @@ mod tests {
         // 1,970 + 1,970 / 64 is 2,000.
         assert_eq!([1_960, 1_970].map(|live| at(&mut keeper, 2_000, live, MORE_BOOKS - 1)), [false, true]);
         assert!(at(&mut keeper, 2_000, 1_500, MORE_BOOKS), "the peak may not come back");
+        keeper.peak = (1_281, 0);
+        let rested = [99, 100].map(|session_ns| keeper.is_due(1_281, session_ns, 5, |_| false));
+        assert_eq!(rested, [false, true], "the latest took 5, and 20 times that must be over");
         let late = [1_056, 1_057].map(|live| {
             keeper.peak = (live, 0);
-            [LATE_BOOK_NS, LATE_BOOK_NS + 1].map(|session_ns| keeper.is_due(live, session_ns, |_| false))
+            [LATE_BOOK_NS, LATE_BOOK_NS + 1].map(|session_ns| keeper.is_due(live, session_ns, 0, |_| false))
         });
         assert_eq!(late, [[false, false], [false, true]]);
         keeper.peak = (2_000, 0);
-        let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, |books| books <= MORE_BOOKS);
+        let later = |live| keeper.is_due(live, BOOK_AGE_NS + 1, 0, |books| books <= MORE_BOOKS);
         assert_eq!([1_019, 1_021].map(later), [false, true], "of equal peaks the latest counts");
     }
 

@@ -42,6 +42,7 @@ impl Output {
 
     /// Adds one record. [`Output::flush`] hands it to the operating system.
     pub fn record(&mut self, record: Record) {
+        let record = self.assembler.shortest(record);
         self.log.record(&record);
         self.assembler.apply(record);
     }

@@ -81,6 +81,18 @@ impl Assembler {
         self.started
     }
 
+    /// The shortest record that tells what `record` does after those so far. While memory grows each tick has a new peak, and most of its
+    /// owners hold what they held.
+    pub fn shortest(&self, record: Record) -> Record {
+        match record {
+            Record::Peak(peak) if !self.peak.rows.is_empty() => {
+                let changes = peak.changes_since(&self.peak);
+                if changes.rows.len() < peak.rows.len() { Record::PeakChanges(changes) } else { Record::Peak(peak) }
+            }
+            other => other,
+        }
+    }
+
     /// Takes in one record.
     pub fn apply(&mut self, record: Record) {
         match record {
@@ -122,6 +134,10 @@ impl Assembler {
             Record::Peak(peak) => {
                 self.reach(peak.time_ns);
                 self.peak = peak;
+            }
+            Record::PeakChanges(changes) => {
+                self.reach(changes.time_ns);
+                self.peak.change(changes);
             }
             Record::PeakRequested(peak) => {
                 self.reach(peak.time_ns);

@@ -59,6 +59,9 @@ pub enum Record {
     Step(Step),
     /// A new peak of the live bytes; replaces the one before.
     Peak(Snapshot),
+    /// A new peak of the live bytes, with only those rows that differ from those of the peak before. An owner that has nothing any
+    /// more has a row of zeros.
+    PeakChanges(Snapshot),
     /// A new peak of the requested bytes; replaces the one before.
     PeakRequested(PeakRequested),
     /// A new book of the resident set; replaces the one before.

@@ -302,3 +302,16 @@ fn without_a_trial_that_passes_less_is_told() {
         assert_eq!(layers_of(&timeline, "AddmmBackward0"), backward);
     }
 }
+
+/// Parameters in the places of others that have died get a layer as well: the gradients of a network whose modules are never called are its
+/// layers'. Its names begin with its type, because it is not the first network.
+#[test]
+fn networks_that_come_and_go_have_layers() {
+    let Some(python) = python() else { return };
+    let folder = folder();
+    let (_, timeline) = recorded(python, folder.path(), "come_and_go.py");
+    let [trained] = tables(&timeline, "trained")[..] else { panic!("no table") };
+    let gradients = [("Sequential.0", (64 * 32 + 32) * 4), ("Sequential.1", (32 * 4 + 4) * 4)];
+    let gradients = gradients.map(|(layer, bytes)| (layer.to_owned(), bytes)).into();
+    assert_eq!(requested_by_layer(&timeline, trained, Category::Gradient), gradients);
+}

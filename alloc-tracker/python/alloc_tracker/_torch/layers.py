@@ -44,8 +44,8 @@ class Layers:
         self._named: Any = weakref.WeakSet()
         self._holders: Any = weakref.WeakSet()
         """The modules that have parameters of their own."""
-        self._sought: Set[int] = set()
-        """By identity: the parameters whose networks were looked for."""
+        self._sought: Dict[int, Any] = {}
+        """By identity: the parameters whose networks were looked for, weakly."""
         self._networks = 0
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
@@ -63,10 +63,11 @@ class Layers:
 
     def name_networks_of(self, parameters: List[Any]) -> None:
         """Names the networks of parameters that an optimizer has and no module that ran here: a compiled function calls none."""
-        sought = {id(parameter) for parameter in parameters}
-        if sought <= self._sought:
+        # One that has died may have left its identity to another.
+        sought = {id(parameter) for parameter in parameters if self._sought.get(id(parameter), lambda: None)() is not parameter}
+        if not sought:
             return
-        self._sought |= sought
+        self._sought.update((id(parameter), weakref.ref(parameter)) for parameter in parameters)
         wholes = {id(whole): whole for whole in map(self._whole, list(self._holders))}
         for whole in wholes.values():
             if whole not in self._named and any(id(parameter) in sought for parameter in whole.parameters()):

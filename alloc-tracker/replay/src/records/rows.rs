@@ -1,6 +1,4 @@
 //! Tables of owners: rows, snapshots, and the record of a step.
-use std::collections::BTreeMap;
-
 use alloc_timeline::{Category, Row, Snapshot, Step, Sums};
 
 use crate::accounts::{Account, Accounts};
@@ -52,36 +50,36 @@ fn snapshot_of(rows: Vec<Row>, time_ns: u64, slack_bytes: u64) -> Snapshot {
     }
 }
 
-/// The sums of the snapshot of now, without its rows.
-pub fn live_sums(accounts: &Accounts) -> Sums {
-    let live = accounts.all().iter().map(Account::live).filter(|held| held.usable > 0);
+/// The sums of a snapshot of what `amount` says of the accounts, without its rows.
+pub fn sums(accounts: &Accounts, amount: impl Fn(&Account) -> Amount) -> Sums {
+    let held = accounts.all().iter().map(amount).filter(|held| held.usable > 0);
     let sums = |held: Amount| Sums {
         usable_bytes: positive(held.usable),
         requested_bytes: positive(held.requested),
         blocks: positive(held.blocks),
     };
-    live.map(sums).collect()
+    held.map(sums).collect()
 }
 
 /// The record of `step`, which ends now.
 pub fn step(accounts: &Accounts, marks: &HighWaterMarks, step: OpenStep, end_ns: u64) -> Step {
-    let mut by_category = BTreeMap::new();
-    let peak = rows(accounts, |account| account.at(Span::Step, marks));
-    for row in &peak {
-        *by_category.entry(row.category.name().to_owned()).or_default() += row.usable_bytes;
+    let at_peak = |account: &Account| account.at(Span::Step, marks);
+    let (peak, end) = (sums(accounts, at_peak), sums(accounts, Account::live));
+    let mut by_category = [0; Category::ALL.len()];
+    for account in accounts.all() {
+        by_category[account.category as usize] += positive(at_peak(account).usable);
     }
-    let end = rows(accounts, Account::live);
-    let requested = |rows: &[Row]| Some(rows.iter().map(|row| row.requested_bytes).sum());
+    let held = Category::ALL.into_iter().zip(by_category).filter(|&(_, bytes)| bytes > 0);
     Step {
         index: step.index,
         start_ns: step.start_ns,
         end_ns,
         peak_ns: marks.of(Span::Step).time_ns,
-        live_bytes: by_category.values().sum(),
-        by_category,
-        end_live_bytes: end.iter().map(|row| row.usable_bytes).sum(),
-        requested_bytes: requested(&peak),
-        end_requested_bytes: requested(&end),
+        live_bytes: peak.usable_bytes,
+        by_category: held.map(|(category, bytes)| (category.name().to_owned(), bytes)).collect(),
+        end_live_bytes: end.usable_bytes,
+        requested_bytes: Some(peak.requested_bytes),
+        end_requested_bytes: Some(end.requested_bytes),
         derived: step.is_derived,
     }
 }

@@ -1,6 +1,7 @@
 //! Who owned what at one instant, and the instants that the program named.
 use std::collections::BTreeMap;
 
+use itertools::{EitherOrBoth, Itertools};
 use serde::{Deserialize, Serialize};
 
 use crate::scope::{Category, Dimension, Row, Scope, split_by};
@@ -21,7 +22,33 @@ pub struct Snapshot {
     pub rows: Vec<Row>,
 }
 
+/// Who a row's bytes belong to. Rows are in this order.
+fn owner(row: &Row) -> (u32, Category) {
+    (row.scope, row.category)
+}
+
 impl Snapshot {
+    /// This snapshot with only those rows that are not in `before`. An owner that has no row here any more has one of zeros.
+    pub fn changes_since(&self, before: &Snapshot) -> Snapshot {
+        let pairs = before.rows.iter().merge_join_by(&self.rows, |old, new| owner(old).cmp(&owner(new)));
+        let changed = pairs.filter_map(|pair| match pair {
+            EitherOrBoth::Left(old) => Some(Row { usable_bytes: 0, requested_bytes: 0, blocks: 0, ..*old }),
+            EitherOrBoth::Right(new) => Some(*new),
+            EitherOrBoth::Both(old, new) => (old != new).then_some(*new),
+        });
+        Snapshot { rows: changed.collect(), ..*self }
+    }
+
+    /// Makes this snapshot that of which [`changes_since`](Snapshot::changes_since) this one are `changes`.
+    pub fn change(&mut self, changes: Snapshot) {
+        let pairs = self.rows.iter().merge_join_by(&changes.rows, |old, new| owner(old).cmp(&owner(new)));
+        let rows = pairs.filter_map(|pair| match pair {
+            EitherOrBoth::Left(same) => Some(*same),
+            EitherOrBoth::Right(new) | EitherOrBoth::Both(_, new) => (new.usable_bytes > 0).then_some(*new),
+        });
+        *self = Snapshot { rows: rows.collect(), ..changes };
+    }
+
     /// Usable bytes by one dimension; the values sum to `live_bytes`.
     pub fn by(&self, scopes: &[Scope], dimension: Dimension) -> BTreeMap<String, u64> {
         split_by(&self.rows, scopes, dimension, |row| row.usable_bytes)
@@ -57,4 +84,40 @@ pub struct Mark {
     pub live_bytes: u64,
     /// Who owned them, if the program asked for that. Only the latest marks of each name keep it.
     pub snapshot: Option<Snapshot>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Snapshots of up to 20 owners, in order, each with some bytes.
+    fn snapshots() -> impl Strategy<Value = Snapshot> {
+        let rows = prop::collection::btree_map((0u32..5, 0usize..4), (1u64..4, 0u64..4, 1u64..3), 0..20);
+        (rows, 0u64..10).prop_map(|(rows, time_ns)| {
+            let row = |((scope, category), (usable_bytes, requested_bytes, blocks))| Row {
+                scope,
+                category: Category::ALL[category],
+                usable_bytes,
+                requested_bytes,
+                blocks,
+            };
+            let mut snapshot = Snapshot { time_ns, rows: rows.into_iter().map(row).collect(), ..Snapshot::default() };
+            snapshot.rows.sort_by_key(owner);
+            snapshot.live_bytes = snapshot.rows.iter().map(|row| row.usable_bytes).sum();
+            snapshot
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn changes_make_the_later_of_the_earlier(before in snapshots(), after in snapshots()) {
+            let changes = after.changes_since(&before);
+            prop_assert!(changes.rows.iter().all(|row| !before.rows.contains(row)));
+            let mut changed = before;
+            changed.change(changes);
+            prop_assert_eq!(changed, after);
+        }
+    }
 }
