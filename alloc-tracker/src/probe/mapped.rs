@@ -12,7 +12,7 @@ const UNCLEAR: u64 = 256 << 10;
 
 /// What is to be done with a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum Treatment {
     /// Its resident bytes are counted.
     Count,
     /// They are not: it counts as `unreserved`, with none.
@@ -21,15 +21,15 @@ pub enum Look {
     AskSmaps,
 }
 
-/// All mappings, each treated as `look` says. `tracker` are the addresses of the tracker's memory. `None` when only smaps can tell.
-pub fn read(pagemap: &Pagemap, tracker: &[Range], look: impl Fn(&Mapping) -> Look) -> Option<Vec<Mapping>> {
+/// All mappings, each treated as `treatment` says. `tracker` are the addresses of the tracker's memory. `None` when only smaps can tell.
+pub fn read(pagemap: &Pagemap, tracker: &[Range], treatment: impl Fn(&Mapping) -> Treatment) -> Option<Vec<Mapping>> {
     let mut mappings = smaps::read_addresses().ok()?;
     // Nothing is counted before it is known that no mapping needs smaps: to count takes as long as smaps does.
     for mapping in &mut mappings {
-        match look(mapping) {
-            Look::Count => {}
-            Look::LeaveOut => mapping.unreserved = true,
-            Look::AskSmaps => return None,
+        match treatment(mapping) {
+            Treatment::Count => {}
+            Treatment::LeaveOut => mapping.unreserved = true,
+            Treatment::AskSmaps => return None,
         }
     }
     let mut unclear = 0;
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn as_smaps_has_it() {
         let pagemap = Pagemap::open();
-        let Some(ours) = read(&pagemap, &cost::ranges(), |_| Look::Count) else {
+        let Some(ours) = read(&pagemap, &cost::ranges(), |_| Treatment::Count) else {
             return println!("SKIPPED: no /proc/self/pagemap, or many pages of zeroes");
         };
         let theirs = smaps::read().expect("smaps");
@@ -91,8 +91,9 @@ mod tests {
     #[test]
     fn what_is_left_out_is_not_counted() {
         let pagemap = Pagemap::open();
-        let look = |mapping: &Mapping| if mapping.kind == Kind::Anonymous { Look::LeaveOut } else { Look::Count };
-        let Some(mappings) = read(&pagemap, &cost::ranges(), look) else {
+        let treatment =
+            |mapping: &Mapping| if mapping.kind == Kind::Anonymous { Treatment::LeaveOut } else { Treatment::Count };
+        let Some(mappings) = read(&pagemap, &cost::ranges(), treatment) else {
             return println!("SKIPPED: no /proc/self/pagemap, or many pages of zeroes");
         };
         let is_counted = |kind: Kind| mappings.iter().any(|mapping| mapping.kind == kind && mapping.rss > 0);
@@ -100,7 +101,8 @@ mod tests {
     }
     #[test]
     fn a_mapping_that_needs_smaps_ends_it() {
-        let look = |mapping: &Mapping| if mapping.kind == Kind::Stack { Look::AskSmaps } else { Look::Count };
-        assert_eq!(read(&Pagemap::open(), &cost::ranges(), look), None);
+        let treatment =
+            |mapping: &Mapping| if mapping.kind == Kind::Stack { Treatment::AskSmaps } else { Treatment::Count };
+        assert_eq!(read(&Pagemap::open(), &cost::ranges(), treatment), None);
     }
 }

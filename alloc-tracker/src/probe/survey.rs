@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use super::allocator;
 use super::cost;
-use super::mapped::{self, Look};
+use super::mapped::{self, Treatment};
 use super::named;
 use super::parts::Parts;
 use super::resident::{Pagemap, in_core};
@@ -92,12 +92,12 @@ impl Survey {
             let is_trackers = overlaps_any(&mapping.range, &tracker);
             if is_trackers { Vec::new() } else { allocator::ranges_in(mapping, false, &known.allocator) }
         };
-        let look = |mapping: &Mapping| match mapping {
-            mapping if !own(mapping).is_empty() => Look::LeaveOut,
-            mapping if needs_flags(mapping) && !known.told_by_flags.contains(&mapping.range) => Look::AskSmaps,
-            _ => Look::Count,
+        let treatment = |mapping: &Mapping| match mapping {
+            mapping if !own(mapping).is_empty() => Treatment::LeaveOut,
+            mapping if needs_flags(mapping) && !known.told_by_flags.contains(&mapping.range) => Treatment::AskSmaps,
+            _ => Treatment::Count,
         };
-        match mapped::read(&pagemap, &tracker, look) {
+        match mapped::read(&pagemap, &tracker, treatment) {
             None => Survey::take(),
             Some(mappings) => {
                 let resident = |range: &Range| pagemap.resident(range.start, range.end);

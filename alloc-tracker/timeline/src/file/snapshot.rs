@@ -1,7 +1,6 @@
 //! Who owned what at one instant, and the instants that the program named.
 use std::collections::BTreeMap;
 
-use itertools::{EitherOrBoth, Itertools};
 use serde::{Deserialize, Serialize};
 
 use crate::scope::{Category, Dimension, Row, Scope, split_by};
@@ -27,26 +26,30 @@ fn owner(row: &Row) -> (u32, Category) {
     (row.scope, row.category)
 }
 
+fn in_order(rows: impl Iterator<Item = Row>) -> Vec<Row> {
+    let mut rows: Vec<Row> = rows.collect();
+    rows.sort_by_key(owner);
+    rows
+}
+
 impl Snapshot {
     /// This snapshot with only those rows that are not in `before`. An owner that has no row here any more has one of zeros.
     pub fn changes_since(&self, before: &Snapshot) -> Snapshot {
-        let pairs = before.rows.iter().merge_join_by(&self.rows, |old, new| owner(old).cmp(&owner(new)));
-        let changed = pairs.filter_map(|pair| match pair {
-            EitherOrBoth::Left(old) => Some(Row { usable_bytes: 0, requested_bytes: 0, blocks: 0, ..*old }),
-            EitherOrBoth::Right(new) => Some(*new),
-            EitherOrBoth::Both(old, new) => (old != new).then_some(*new),
-        });
-        Snapshot { rows: changed.collect(), ..*self }
+        let news = self.rows.iter().filter(|row| before.row_of(owner(row)) != Some(row)).copied();
+        let gone = before.rows.iter().filter(|row| self.row_of(owner(row)).is_none());
+        let zeros = gone.map(|row| Row { usable_bytes: 0, requested_bytes: 0, blocks: 0, ..*row });
+        Snapshot { rows: in_order(news.chain(zeros)), ..*self }
     }
 
     /// Makes this snapshot that of which [`changes_since`](Snapshot::changes_since) this one are `changes`.
     pub fn change(&mut self, changes: Snapshot) {
-        let pairs = self.rows.iter().merge_join_by(&changes.rows, |old, new| owner(old).cmp(&owner(new)));
-        let rows = pairs.filter_map(|pair| match pair {
-            EitherOrBoth::Left(same) => Some(*same),
-            EitherOrBoth::Right(new) | EitherOrBoth::Both(_, new) => (new.usable_bytes > 0).then_some(*new),
-        });
-        *self = Snapshot { rows: rows.collect(), ..changes };
+        let same = self.rows.iter().filter(|row| changes.row_of(owner(row)).is_none());
+        let news = changes.rows.iter().filter(|row| row.usable_bytes > 0);
+        *self = Snapshot { rows: in_order(same.chain(news).copied()), ..changes };
+    }
+
+    fn row_of(&self, of: (u32, Category)) -> Option<&Row> {
+        self.rows.binary_search_by_key(&of, owner).ok().map(|index| &self.rows[index])
     }
 
     /// Usable bytes by one dimension; the values sum to `live_bytes`.
