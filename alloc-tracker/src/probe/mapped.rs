@@ -99,6 +99,7 @@ mod tests {
         let is_counted = |kind: Kind| mappings.iter().any(|mapping| mapping.kind == kind && mapping.rss > 0);
         assert!(is_counted(Kind::File) && is_counted(Kind::Stack) && !is_counted(Kind::Anonymous));
     }
+
     #[test]
     fn a_mapping_that_needs_smaps_ends_it() {
         let treatment =

@@ -4,8 +4,8 @@
 //! while its memory grows fastest, which is at its beginning, and still stays below 1 % of a core from 8 s on. Before each
 //! reading that takes longer than a read of a short file, [`fits`] is asked. It expects the reading to take as long as the
 //! one before, and says no when the probe would exceed its share. What a probe has taken beyond its share comes off the
-//! shares of the others. In any case come only the first reading of each probe, a book when the live bytes are higher by a quarter (after a pause of twenty times what the one before took) or when that of
-//! a higher peak is late, a survey that such a book wants and that is late, a count of touched pages that is late (`coarse.rs`), and a last survey at the end of a recording whose book
+//! shares of the others. In any case come only the first reading of each probe, a book when the live bytes are higher by a
+//! quarter (after a pause of twenty times what the one before took) or when that of a higher peak is late, a survey that such a book wants and that is late, a count of touched pages that is late (`coarse.rs`), and a last survey at the end of a recording whose book
 //! leaves much unexplained.
 //!
 //! Child processes are apart from that: what walks over their pages may take is in `child_looks.rs`, and comes off no other share.

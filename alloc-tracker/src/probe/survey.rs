@@ -92,10 +92,14 @@ impl Survey {
             let is_trackers = overlaps_any(&mapping.range, &tracker);
             if is_trackers { Vec::new() } else { allocator::ranges_in(mapping, false, &known.allocator) }
         };
-        let treatment = |mapping: &Mapping| match mapping {
-            mapping if !own(mapping).is_empty() => Treatment::LeaveOut,
-            mapping if needs_flags(mapping) && !known.told_by_flags.contains(&mapping.range) => Treatment::AskSmaps,
-            _ => Treatment::Count,
+        let treatment = |mapping: &Mapping| {
+            if !own(mapping).is_empty() {
+                Treatment::LeaveOut
+            } else if needs_flags(mapping) && !known.told_by_flags.contains(&mapping.range) {
+                Treatment::AskSmaps
+            } else {
+                Treatment::Count
+            }
         };
         match mapped::read(&pagemap, &tracker, treatment) {
             None => Survey::take(),

@@ -21,10 +21,10 @@ const SAME_STEP: u64 = 256;
 const MORE_BOOKS: u64 = 20;
 const HIGHER_STEP: u64 = 32;
 /// A book is taken in any case when the live bytes are more than those of the one before by 1 part in this: a process can raise its live
-/// bytes so far only a few dozen times, and a book of two thirds of the peak explains little of it. But first so many times the processor
-/// time is over that the latest book took: one of a program that loads libraries takes a millisecond or two, and its bytes grow by a quarter every
-/// ten.
+/// bytes so far only a few dozen times, and a book of two thirds of the peak explains little of it ...
 const MUCH_HIGHER_STEP: u64 = 4;
+/// ... but not before so many times the processor time is over that the one before took. In a program that loads libraries a book takes one or
+/// two milliseconds, and the live bytes grow by a quarter every ten.
 const MUCH_HIGHER_PAUSE: u64 = 20;
 /// So is one of a peak that is higher by 1 part in [`HIGHER_STEP`], when the one before is older than so many nanoseconds ...
 const LATE_BOOK_NS: u64 = 250_000_000;

@@ -64,10 +64,10 @@ class Layers:
     def name_networks_of(self, parameters: List[Any]) -> None:
         """Names the networks of parameters that an optimizer has and no module that ran here: a compiled function calls none."""
         # One that has died may have left its identity to another.
-        sought = {id(parameter) for parameter in parameters if self._sought.get(id(parameter), lambda: None)() is not parameter}
-        if not sought:
+        if all(self._sought.get(id(parameter), lambda: None)() is parameter for parameter in parameters):
             return
         self._sought.update((id(parameter), weakref.ref(parameter)) for parameter in parameters)
+        sought = set(map(id, parameters))
         wholes = {id(whole): whole for whole in map(self._whole, list(self._holders))}
         for whole in wholes.values():
             if whole not in self._named and any(id(parameter) in sought for parameter in whole.parameters()):
