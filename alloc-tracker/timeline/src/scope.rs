@@ -158,6 +158,13 @@ pub struct Row {
     pub blocks: u64,
 }
 
+impl Row {
+    /// Who the bytes belong to. The rows of a snapshot are in this order, and each owner has one.
+    pub fn owner(&self) -> (u32, Category) {
+        (self.scope, self.category)
+    }
+}
+
 /// Sums `rows` by one dimension. `bytes` picks what is summed. The values sum to the rows' sum exactly.
 pub fn split_by(rows: &[Row], scopes: &[Scope], dimension: Dimension, bytes: fn(&Row) -> u64) -> BTreeMap<String, u64> {
     let nobody = Scope::default();

@@ -25,7 +25,7 @@ fn rows_of(owners: impl Iterator<Item = (ScopeId, Category, Amount)>) -> Vec<Row
         })
     };
     let mut rows: Vec<Row> = owners.filter_map(row).collect();
-    rows.sort_by_key(|row| (row.scope, row.category));
+    rows.sort_by_key(Row::owner);
     rows
 }
 

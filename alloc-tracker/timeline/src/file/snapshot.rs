@@ -21,35 +21,30 @@ pub struct Snapshot {
     pub rows: Vec<Row>,
 }
 
-/// Who a row's bytes belong to. Rows are in this order.
-fn owner(row: &Row) -> (u32, Category) {
-    (row.scope, row.category)
-}
-
 fn in_order(rows: impl Iterator<Item = Row>) -> Vec<Row> {
     let mut rows: Vec<Row> = rows.collect();
-    rows.sort_by_key(owner);
+    rows.sort_by_key(Row::owner);
     rows
 }
 
 impl Snapshot {
     /// This snapshot with only those rows that are not in `before`. An owner that has no row here any more has one of zeros.
     pub fn changes_since(&self, before: &Snapshot) -> Snapshot {
-        let news = self.rows.iter().filter(|row| before.row_of(owner(row)) != Some(row)).copied();
-        let gone = before.rows.iter().filter(|row| self.row_of(owner(row)).is_none());
+        let news = self.rows.iter().filter(|row| before.row_of(row.owner()) != Some(row)).copied();
+        let gone = before.rows.iter().filter(|row| self.row_of(row.owner()).is_none());
         let zeros = gone.map(|row| Row { usable_bytes: 0, requested_bytes: 0, blocks: 0, ..*row });
         Snapshot { rows: in_order(news.chain(zeros)), ..*self }
     }
 
     /// Makes this snapshot that of which [`changes_since`](Snapshot::changes_since) this one are `changes`.
     pub fn change(&mut self, changes: Snapshot) {
-        let same = self.rows.iter().filter(|row| changes.row_of(owner(row)).is_none());
+        let same = self.rows.iter().filter(|row| changes.row_of(row.owner()).is_none());
         let news = changes.rows.iter().filter(|row| row.usable_bytes > 0);
         *self = Snapshot { rows: in_order(same.chain(news).copied()), ..changes };
     }
 
     fn row_of(&self, of: (u32, Category)) -> Option<&Row> {
-        self.rows.binary_search_by_key(&of, owner).ok().map(|index| &self.rows[index])
+        self.rows.binary_search_by_key(&of, Row::owner).ok().map(|index| &self.rows[index])
     }
 
     /// Usable bytes by one dimension; the values sum to `live_bytes`.
@@ -107,7 +102,7 @@ mod tests {
                 blocks,
             };
             let mut snapshot = Snapshot { time_ns, rows: rows.into_iter().map(row).collect(), ..Snapshot::default() };
-            snapshot.rows.sort_by_key(owner);
+            snapshot.rows.sort_by_key(Row::owner);
             snapshot.live_bytes = snapshot.rows.iter().map(|row| row.usable_bytes).sum();
             snapshot
         })
