@@ -60,6 +60,16 @@ pub fn keeps_mappings() -> bool {
     backend::inner::name().is_none() && backend::backend() == Backend::Jemalloc
 }
 
+/// The bytes of the mappings of an allocator that keeps them; `None` where it does not tell.
+pub fn mapped() -> Option<u64> {
+    if keeps_mappings() { jemalloc::mapped().ok() } else { None }
+}
+
+/// The bytes of the allocator's own tables, which lie in mappings apart from its blocks; `None` where it does not tell.
+pub fn tables() -> Option<u64> {
+    if keeps_mappings() { jemalloc::tables_mapped().ok() } else { None }
+}
+
 /// Whether an anonymous mapping of an allocator that keeps its mappings may be its own without looking so: then the kernel's
 /// flags tell.
 pub fn needs_flags(range: &Range) -> bool {

@@ -93,8 +93,10 @@ impl Instruments {
         let sizes = self.statm.read().ok_or("unavailable: /proc/self/statm cannot be read")?;
         let anonymous = sizes.anonymous();
         let Instruments { cost, listed, new, touched, zeroes, .. } = self;
+        let is_useful = |listed: &mut Listed| listed.is_of(survey) && (!whole || listed.is_whole(sizes.mapped));
+        let may_stay = listed.as_mut().is_some_and(is_useful);
         let listed = match listed {
-            Some(listed) if listed.is_of(survey) && (!whole || listed.mapped == sizes.mapped) => listed,
+            Some(listed) if may_stay => listed,
             _ => listed.insert(Listed::now(survey, sizes.mapped)?),
         };
         let new: Vec<Range> =
@@ -104,7 +106,7 @@ impl Instruments {
         }
         touched.told(new.into_iter());
         let mut found = if whole { Found::Wrong } else { touched.quick(&listed.ranges, anonymous) };
-        if matches!(found, Found::Elsewhere(_)) && listed.mapped != sizes.mapped {
+        if matches!(found, Found::Elsewhere(_)) && !listed.is_whole(sizes.mapped) {
             *listed = Listed::now(survey, sizes.mapped)?;
             found = touched.quick(&listed.ranges, anonymous);
         }

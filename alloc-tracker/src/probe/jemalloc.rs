@@ -111,7 +111,7 @@ fn size(name: &[u8]) -> tikv_jemalloc_ctl::Result<u64> {
 /// alone is no proof: an extent of jemalloc's must begin or end the mapping, or the mapping has the form of its tables.
 pub fn owns(range: &Range, unreserved: bool) -> bool {
     let extent = |address: usize| jemalloc::owns(address as *const u8);
-    let tables = || tables_mapped().unwrap_or_default();
+    let tables = || tables_mapped().unwrap_or_default() as usize;
     extent(range.start)
         || extent(range.end - page_bytes())
         || (unreserved && has_form_of_base(range) && begins_with_tables(range, tables(), extent))
@@ -132,10 +132,22 @@ fn begins_with_tables(range: &Range, tables: usize, extent: impl Fn(usize) -> bo
     range.len() <= tables || ends.any(extent)
 }
 
-/// The bytes of all tables: what is mapped beside the extents.
-fn tables_mapped() -> tikv_jemalloc_ctl::Result<usize> {
+/// The bytes of all mappings: what is in use, and what is retained for later.
+///
+/// # Errors
+/// When jemalloc was compiled without statistics.
+pub fn mapped() -> tikv_jemalloc_ctl::Result<u64> {
     epoch::advance()?;
-    Ok(stats::mapped::read()?.saturating_sub(extents()? as usize))
+    Ok((stats::mapped::read()? + stats::retained::read()?) as u64)
+}
+
+/// The bytes of all tables: what is mapped beside the extents.
+///
+/// # Errors
+/// When jemalloc was compiled without statistics.
+pub fn tables_mapped() -> tikv_jemalloc_ctl::Result<u64> {
+    epoch::advance()?;
+    Ok((stats::mapped::read()? as u64).saturating_sub(extents()?))
 }
 
 /// jemalloc's version and settings, for the timeline's head.

@@ -12,6 +12,7 @@
 //! somebody told what it is for           a line of that name, by the layer or phase that mapped it
 //! anything else: anonymous, named, shared  other anonymous memory, by mapping
 //! ```
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use super::allocator;
@@ -53,8 +54,8 @@ pub struct Survey {
     pub touched: u64,
     /// Their pages that the program has read and never written: `mincore` calls them present, and they are not resident.
     pub zeroes: u64,
-    /// Mappings that look like tables of jemalloc's: with the kernel's flags it was found whether they are.
-    pub told_by_flags: Vec<Range>,
+    /// The bytes of the allocator's tables, if they were known before the kernel's flags told where all of them are.
+    pub tables: Option<u64>,
     /// Why there is no survey.
     pub problem: Option<String>,
 }
@@ -64,12 +65,13 @@ pub struct Survey {
 pub struct Known {
     allocator: Vec<Range>,
     zeroes: u64,
-    told_by_flags: Vec<Range>,
+    tables: Option<u64>,
 }
 
 impl Survey {
     /// Walks all mappings. Where the kernel's files cannot be read, the survey is empty and says so.
     pub fn take() -> Self {
+        let tables = allocator::tables();
         let mappings = match smaps::read() {
             Ok(mappings) => mappings,
             Err(reason) => return Survey { problem: Some(reason), ..Survey::default() },
@@ -80,8 +82,7 @@ impl Survey {
         let parts = named::cut(&mappings, &named_memory::all(), resident);
         let mut survey = survey(&parts, &threads::read(), &cost::ranges(), allocators, resident);
         survey.zeroes = zeroes(&survey, &pagemap);
-        survey.told_by_flags = mappings.iter().filter(|one| needs_flags(one)).map(|one| one.range.clone()).collect();
-        survey
+        Survey { tables, ..survey }
     }
 
     /// Walks all mappings once more, as [`Survey::take`] does; but the pages of the allocator's mappings, which are most of
@@ -92,14 +93,12 @@ impl Survey {
             let is_trackers = overlaps_any(&mapping.range, &tracker);
             if is_trackers { Vec::new() } else { allocator::ranges_in(mapping, false, &known.allocator) }
         };
-        let treatment = |mapping: &Mapping| {
-            if !own(mapping).is_empty() {
-                Treatment::LeaveOut
-            } else if needs_flags(mapping) && !known.told_by_flags.contains(&mapping.range) {
-                Treatment::AskSmaps
-            } else {
-                Treatment::Count
-            }
+        // By the time this is asked, the mappings have been listed. So if the tables are no more than before, none is new.
+        let has_new_tables = LazyCell::new(|| known.tables.is_none() || known.tables != allocator::tables());
+        let treatment = |mapping: &Mapping| match own(mapping).is_empty() {
+            false => Treatment::LeaveOut,
+            true if needs_flags(mapping) && *has_new_tables => Treatment::AskSmaps,
+            true => Treatment::Count,
         };
         match mapped::read(&pagemap, &tracker, treatment) {
             None => Survey::take(),
@@ -107,16 +106,16 @@ impl Survey {
                 let resident = |range: &Range| pagemap.resident(range.start, range.end);
                 let mappings = named::cut(&mappings, &named_memory::all(), resident);
                 let again = survey(&mappings, &threads::read(), &tracker, own, resident);
-                Survey { zeroes: known.zeroes, told_by_flags: known.told_by_flags.clone(), ..again }
+                Survey { zeroes: known.zeroes, tables: known.tables, ..again }
             }
         }
     }
 
     /// What another survey can use of this one; `None` where it has to begin from nothing.
     pub fn known(&self) -> Option<Known> {
-        let Survey { allocator, zeroes, told_by_flags, .. } = self;
+        let Survey { allocator, zeroes, tables, .. } = self;
         let is_useful = allocator::keeps_mappings() && self.problem.is_none();
-        is_useful.then(|| Known { allocator: allocator.clone(), zeroes: *zeroes, told_by_flags: told_by_flags.clone() })
+        is_useful.then(|| Known { allocator: allocator.clone(), zeroes: *zeroes, tables: *tables })
     }
 
     /// The allocator's mappings of this moment: those of the survey, as far as they have grown, and those that can be
@@ -175,7 +174,7 @@ fn zeroes(survey: &Survey, pagemap: &Pagemap) -> u64 {
     pages.map(|pages| pages.present - pages.resident).sum::<u64>().min(unread)
 }
 
-/// Whether only the kernel's flags can tell if a mapping is one of the allocator's.
+/// Whether only the kernel's flags can tell if a mapping is one of the allocator's tables.
 fn needs_flags(mapping: &Mapping) -> bool {
     mapping.kind == Kind::Anonymous && mapping.writable && allocator::needs_flags(&mapping.range)
 }

@@ -40,7 +40,7 @@ fn every_mapping_has_one_kind() {
         allocator: vec![mappings[6].range.clone()],
         touched: 500_000,
         zeroes: 0,
-        told_by_flags: Vec::new(),
+        tables: None,
         problem: None,
     };
     assert_eq!(found, expected);
@@ -86,4 +86,31 @@ fn a_mapping_can_be_the_allocators_in_part() {
     let found = survey(&[mapping], &[], &[], |_| vec![block.clone()], |range| range.len() as u64);
     assert_eq!(found.other, parts(&[("unnamed mapping of 64 KiB at 0x10000", 0xc000)]));
     assert_eq!(found.allocator, vec![block.clone()]);
+}
+
+/// A mapping of the program's that looks like tables of jemalloc's. A survey that has asked smaps counts the pages of zeroes anew.
+#[test]
+fn only_new_tables_need_smaps() {
+    const TABLES: usize = 2 << 20;
+    let (reserved, flags) = (8 * TABLES, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping, of which a part inside, which nothing else uses, is made writable.
+    let looks_like_tables = unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), reserved, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        let first = (start.addr() / TABLES + 1) * TABLES;
+        assert_eq!(libc::mprotect(start.with_addr(first), 2 * TABLES, libc::PROT_READ | libc::PROT_WRITE), 0);
+        start.with_addr(first).cast::<u8>().write(1);
+        first..first + 2 * TABLES
+    };
+    let has_asked_smaps = |is_known: bool| {
+        const ZEROES: u64 = 12_345;
+        let known = Survey::take().known().expect("what jemalloc has mapped");
+        let tables = if is_known { known.tables } else { known.tables.map(|bytes| bytes - TABLES as u64) };
+        let again = Survey::again(&Known { tables, zeroes: ZEROES, ..known });
+        assert!(!overlaps_any(&looks_like_tables, &again.allocator));
+        again.zeroes != ZEROES
+    };
+    assert!(has_asked_smaps(false));
+    // Tests beside this one may allocate so much that there are new tables.
+    assert!((0..10).any(|_| !has_asked_smaps(true)));
 }
