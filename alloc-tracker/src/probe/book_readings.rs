@@ -93,7 +93,7 @@ impl Instruments {
         let sizes = self.statm.read().ok_or("unavailable: /proc/self/statm cannot be read")?;
         let anonymous = sizes.anonymous();
         let Instruments { cost, listed, new, touched, zeroes, .. } = self;
-        let is_useful = |listed: &mut Listed| listed.is_of(survey) && (!whole || listed.is_whole(sizes.mapped));
+        let is_useful = |listed: &mut Listed| listed.is_of(survey) && (!whole || listed.is_complete(sizes.mapped));
         let may_stay = listed.as_mut().is_some_and(is_useful);
         let listed = match listed {
             Some(listed) if may_stay => listed,
@@ -106,7 +106,7 @@ impl Instruments {
         }
         touched.told(new.into_iter());
         let mut found = if whole { Found::Wrong } else { touched.quick(&listed.ranges, anonymous) };
-        if matches!(found, Found::Elsewhere(_)) && !listed.is_whole(sizes.mapped) {
+        if matches!(found, Found::Elsewhere(_)) && !listed.is_complete(sizes.mapped) {
             *listed = Listed::now(survey, sizes.mapped)?;
             found = touched.quick(&listed.ranges, anonymous);
         }

@@ -82,7 +82,8 @@ impl Survey {
         let parts = named::cut(&mappings, &named_memory::all(), resident);
         let mut survey = survey(&parts, &threads::read(), &cost::ranges(), allocators, resident);
         survey.zeroes = zeroes(&survey, &pagemap);
-        Survey { tables, ..survey }
+        survey.tables = tables;
+        survey
     }
 
     /// Walks all mappings once more, as [`Survey::take`] does; but the pages of the allocator's mappings, which are most of
@@ -95,10 +96,14 @@ impl Survey {
         };
         // By the time this is asked, the mappings have been listed. So if the tables are no more than before, none is new.
         let has_new_tables = LazyCell::new(|| known.tables.is_none() || known.tables != allocator::tables());
-        let treatment = |mapping: &Mapping| match own(mapping).is_empty() {
-            false => Treatment::LeaveOut,
-            true if needs_flags(mapping) && *has_new_tables => Treatment::AskSmaps,
-            true => Treatment::Count,
+        let treatment = |mapping: &Mapping| {
+            if !own(mapping).is_empty() {
+                Treatment::LeaveOut
+            } else if needs_flags(mapping) && *has_new_tables {
+                Treatment::AskSmaps
+            } else {
+                Treatment::Count
+            }
         };
         match mapped::read(&pagemap, &tracker, treatment) {
             None => Survey::take(),
