@@ -9,29 +9,18 @@ use std::time::Duration;
 use alloc_interpose as _;
 use alloc_tracker::{Session, layer, phase};
 
+mod trap_kit;
+use trap_kit::{limit_address_space, statm};
+
 #[global_allocator]
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
 
 const BLOCK: usize = 256 << 10;
 
-/// Address space in use, in bytes.
-fn mapped() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").expect("statm");
-    let pages: u64 = statm.split(' ').next().and_then(|pages| pages.parse().ok()).expect("a number");
-    // SAFETY: sysconf only reads a number.
-    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
-}
-
-fn limit_address_space(more: u64) {
-    let limit = libc::rlimit { rlim_cur: mapped() + more, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: setrlimit reads the structure and nothing else.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
-}
-
 fn main() {
     let [path, which, more] = [1, 2, 3].map(|index| std::env::args().nth(index).expect("an argument"));
     if which == "address-space" {
-        limit_address_space(more.parse().expect("bytes"));
+        limit_address_space(statm(0) + more.parse::<u64>().expect("bytes"));
     }
     let session = Session::builder().output(path).start().expect("a session");
     let _modest = {

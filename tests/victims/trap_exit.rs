@@ -47,9 +47,7 @@ fn limit(resource: libc::__rlimit_resource_t, most: u64) {
 
 /// Lets 256 MiB more be mapped, and takes them. The number of `statm` is what the limit counts now.
 fn use_up(resource: libc::__rlimit_resource_t, number: usize) -> ! {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
-    let pages: u64 = text.split_whitespace().nth(number).and_then(|word| word.parse().ok()).expect("the number");
-    limit(resource, pages * 4096 + (256 << 20));
+    limit(resource, statm(number) + (256 << 20));
     // SAFETY: malloc accepts every size, and free what it gave.
     unsafe {
         set_errno(0);

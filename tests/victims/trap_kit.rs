@@ -93,11 +93,24 @@ pub fn set_errno(code: c_int) {
     unsafe { *libc::__errno_location() = code }
 }
 
+/// A number of `/proc/self/statm`, in bytes: 0 is that of all mappings, 1 the resident set.
+pub fn statm(number: usize) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
+    let pages: u64 = text.split_whitespace().nth(number).and_then(|word| word.parse().ok()).expect("the number");
+    // SAFETY: sysconf only reads a number.
+    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
+}
+
 /// The resident set of this process, in bytes.
 pub fn resident() -> i64 {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
-    let pages: i64 = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("the second number");
-    pages * 4096
+    statm(1) as i64
+}
+
+/// Has the kernel refuse mappings that would make the address space larger than this. The limit can be lifted again.
+pub fn limit_address_space(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: setrlimit reads the structure and nothing else.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
 }
 
 /// CLOCK_MONOTONIC, in nanoseconds.

@@ -70,6 +70,12 @@ pub fn tag_and_count(
     let shape = if is_wide && size.usable >= FOLLOWED_MIN { Shape::Wide } else { natural };
     if !tagged::write(block, scope, size, shape, false) {
         totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
+        if arrival == Arrival::Adopted {
+            // Nobody will count its free: from here on it is none of the scope's blocks.
+            let mut counts = Counts::take_over(size);
+            counts += Counts::free(size);
+            ledger::add(slot, scope, &counts);
+        }
         return;
     }
     let scope = tagged::owner(scope, size);

@@ -8,14 +8,13 @@ use crate::settings::sampling;
 use crate::tag::class;
 use crate::tag::shadow::{self, TINY};
 use crate::tag::tiny::TINY_MAX;
-use crate::tag::word::FINE;
 
-/// The layer in which the tag of a plain block stands, from the block's [`class::amount_of_class`]. (Only the lowest
-/// six bits of a layer are read.) `SIZED`: whether the block's free will tell its size, as a free through Rust's door
-/// does.
+/// The layer in which the tag of a plain block stands, from the block's [`class::amount_of_class`] or its address. (Only
+/// the lowest six bits of a layer are read.) `SIZED`: whether the block's free will tell its size, as a free through
+/// Rust's door does.
 #[inline(always)]
-fn layer<const SIZED: bool>(amount: u64) -> u32 {
-    if SIZED { amount as u32 } else { FINE }
+fn layer<const SIZED: bool>(amount: u64, block: *mut u8) -> u32 {
+    if SIZED { amount as u32 } else { shadow::layer_of_address(block.addr()) }
 }
 
 /// Allocates `size` bytes at the backend's natural alignment, through C's door. Null and ENOMEM when there is no memory.
@@ -69,7 +68,7 @@ fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *
     let amount = unsafe { class::amount_of_class(size) };
     // SAFETY: the backend's blocks lie where the kernel maps memory for programs, below 2^48. Null (when there is no
     // memory) lies there too, in a chunk that is not mapped.
-    let entries = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount)) };
+    let entries = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount, block)) };
     let Some(entries) = entries else { return count_first_of_lane(block, size) };
     entries.store_plain(lane.tag(), size);
     if lane.add_allocated(amount + size as u64) {

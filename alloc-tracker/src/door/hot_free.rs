@@ -6,7 +6,7 @@ use crate::tag::block::{self, Tag};
 use crate::tag::class;
 use crate::tag::shadow::{self, TINY};
 use crate::tag::tiny::{self, TINY_MAX};
-use crate::tag::word::{self, FINE, SMALL_MAX};
+use crate::tag::word::{self, SMALL_MAX};
 
 /// Frees a block of any origin, or does nothing for null.
 ///
@@ -16,10 +16,10 @@ use crate::tag::word::{self, FINE, SMALL_MAX};
 pub unsafe fn release(block: *mut u8) {
     let lane = ledger::lane();
     // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48; so does null.
-    if let Some(entries) = unsafe { shadow::find_plain(block.addr(), FINE) }
+    if let Some(entries) = unsafe { shadow::find_plain(block.addr(), shadow::layer_of_address(block.addr())) }
         && lane.frees(entries.load(0))
     {
-        let size = usize::from(entries.load(1));
+        let size = entries.plain_size();
         entries.clear_plain();
         // SAFETY: the request of a plain block is at most SMALL_MAX.
         let amount = unsafe { class::amount_of_class(size) } + size as u64;
@@ -88,7 +88,7 @@ unsafe fn release_plain(block: *mut u8, size: usize) {
     if let Some(entries) = unsafe { shadow::find_plain(block.addr(), amount as u32) }
         && lane.frees(entries.load(0))
     {
-        debug_assert_eq!(usize::from(entries.load(1)), size, "a free with a size that was not requested");
+        debug_assert_eq!(entries.plain_size(), size, "a free with a size that was not requested");
         entries.clear_plain();
         // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
         return unsafe { count_and_free(lane, block, amount + size as u64, size) };

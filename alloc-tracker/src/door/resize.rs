@@ -16,7 +16,7 @@ use crate::settings::{Mode, exact, mode, sampling};
 use crate::stacks::{self, Sample};
 use crate::sys::next_realloc;
 use crate::tag::block::{self, Tag};
-use crate::tag::word::{self, FINE, SMALL_MAX};
+use crate::tag::word::{self, SMALL_MAX};
 use crate::tag::{class, shadow};
 
 /// Resizes `block` to `size` bytes. `alignment` is the one to keep; 0 for the natural one. Null when there is no
@@ -148,19 +148,21 @@ pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Op
     if !(17..=SMALL_MAX).contains(&size) {
         return None;
     }
-    let layer = |size| if SIZED { word::layer_of(size) } else { FINE };
+    let layer = |block: *mut u8, size| {
+        if SIZED { word::layer_of(size) } else { shadow::layer_of_address(block.addr()) }
+    };
     entries.clear();
     // SAFETY: as the caller promises.
     let resized = unsafe { jemalloc::realloc(block, size) };
     if resized.is_null() {
         // The block keeps its tag: there are entries for it already.
-        let _ = shadow::store_plain(block.addr(), scope, old, layer(old));
+        let _ = shadow::store_plain(block.addr(), scope, old, layer(block, old));
         return Some(resized);
     }
     slot.count_resize();
     let [before, after] =
         [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
-    if shadow::store_plain(resized.addr(), scope, size, layer(size)) {
+    if shadow::store_plain(resized.addr(), scope, size, layer(resized, size)) {
         slot.add(scope, &Counts::resize(before, after));
     } else {
         slot.add(scope, &Counts::free(before));

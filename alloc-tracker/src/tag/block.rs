@@ -36,25 +36,89 @@ impl Tag {
 
 /// The tag of the block that starts at `address`, and its entries; `None` when no tracked block starts there.
 pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
-    for place in shadow::find_coarser(address) {
+    if let Some(place) = shadow::find(address) {
+        let first = place.load(0);
+        if let Some((scope, requested, followed)) = place.load_wide() {
+            return Some((place, Tag::Wide(scope, requested, followed)));
+        }
+        if first & TINY != 0 {
+            return Some((place, Tag::Tiny(tiny::pair(first))));
+        }
         if let Some((tag, requested)) = place.load_plain() {
             return Some((place, Tag::Plain(tag - 1, requested)));
         }
     }
-    if let Some(place) = shadow::find_large(address)
-        && let Some((scope, requested, followed)) = place.load_wide()
-    {
-        return Some((place, Tag::Wide(scope, requested, followed)));
+    if let Some((place, tag, requested)) = shadow::find_coarser(address) {
+        return Some((place, Tag::Plain(tag - 1, requested)));
     }
-    let place = shadow::find(address)?;
-    let first = place.load(0);
-    let tag = match place.load_wide() {
-        Some((scope, requested, followed)) => Tag::Wide(scope, requested, followed),
-        None if first & TINY != 0 => Tag::Tiny(tiny::pair(first)),
-        None => {
-            let (tag, requested) = place.load_plain()?;
-            Tag::Plain(tag - 1, requested)
+    let place = shadow::find_large(address)?;
+    let (scope, requested, followed) = place.load_wide()?;
+    Some((place, Tag::Wide(scope, requested, followed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tag::class;
+    use crate::tag::word::{ALIGNMENT, COARSEST, FINE, SMALL_MAX};
+
+    /// A slab of jemalloc's has blocks of one class, side by side from the start of a page. Where the address tells the
+    /// layer, each block has two entries of its own there.
+    #[test]
+    fn plain_blocks_share_no_entry() {
+        for usable in (17..=SMALL_MAX).map(class::usable) {
+            let blocks = (0..512).map(|block| block * usable);
+            for layer in [FINE, COARSEST] {
+                let there = blocks.clone().filter(|&block| shadow::layer_of_address(block) == layer);
+                let entries: Vec<usize> = there.map(|block| block >> layer).collect();
+                assert!(entries.is_sorted_by(|this, next| this + 2 <= *next), "{usable} bytes, layer {layer}");
+            }
         }
-    };
-    Some((place, tag))
+    }
+
+    /// Memory inside of a block of the test's: where it begins, at a multiple of [`ALIGNMENT`], of which it has so many.
+    fn memory(times: usize) -> (Vec<u8>, usize) {
+        let memory = vec![0u8; (times + 2) * ALIGNMENT];
+        let start = (memory.as_ptr().addr() + 1).next_multiple_of(ALIGNMENT);
+        (memory, start)
+    }
+
+    /// Blocks of 128 bytes as C's door tags them: of ten, the first, the fifth and the ninth begin at multiples of 512. The
+    /// number of a scope could be a size, and a size the number of a scope.
+    #[test]
+    fn blocks_side_by_side_are_found_by_their_addresses() {
+        let (_memory, start) = memory(3);
+        let blocks: [_; 10] = std::array::from_fn(|index| (start + 128 * index, 110 + index as ScopeId, 113 + index));
+        let layers = blocks.map(|(address, ..)| shadow::layer_of_address(address));
+        assert_eq!(layers.iter().filter(|&&layer| layer == COARSEST).count(), 3);
+        for (&(address, scope, requested), layer) in blocks.iter().zip(layers) {
+            assert!(shadow::store_plain(address, scope, requested, layer));
+        }
+        let found = || blocks.map(|(address, ..)| find(address).map(|(_, tag)| (tag.scope(), tag.requested())));
+        assert_eq!(found(), blocks.map(|(_, scope, requested)| Some((scope, requested))));
+        for (address, ..) in blocks {
+            find(address).expect("a tag").0.clear();
+        }
+        assert_eq!(found(), [None; 10]);
+    }
+
+    /// Two short blocks have their tags in the coarsest layer, and those between them have none, as when the kernel refuses
+    /// memory for the fine layer. These must be found to be neither the first block, whose granule one of them shares, nor
+    /// a block whose scope is the first one's size and whose size is the second one's scope (which is above 448: blocks of
+    /// such a size have their tags in the coarsest layer).
+    #[test]
+    fn blocks_without_a_tag_are_not_their_neighbours() {
+        let (_memory, start) = memory(2);
+        let blocks = [(start, 5, 113), (start + ALIGNMENT, 600, 114)];
+        for (address, scope, requested) in blocks {
+            assert!(shadow::store_plain(address, scope, requested, COARSEST));
+        }
+        let without = [128, 256, 384].map(|offset| find(start + offset));
+        assert_eq!(without.map(|found| found.map(|(_, tag)| tag)), [None; 3]);
+        for (address, scope, requested) in blocks {
+            let (place, tag) = find(address).expect("a tag");
+            assert_eq!(tag, Tag::Plain(scope, requested));
+            place.clear();
+        }
+    }
 }

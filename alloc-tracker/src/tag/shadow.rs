@@ -6,18 +6,21 @@
 //! |---|---|---|
 //! | fine | 16 bytes | all blocks whose tag is in no other layer |
 //! | coarse | 64 bytes | plain blocks of 128 to 448 bytes that came through Rust's door |
-//! | coarsest | 256 bytes | plain blocks of at least 512 bytes that came through Rust's door |
+//! | coarsest | 256 bytes | plain blocks of at least 512 bytes that came through Rust's door, and C's at multiples of 512 |
 //! | page | 4 KiB | large blocks, of 16 KiB and more, over jemalloc |
 //!
-//! Most of the cost of tagging is cache misses, and fewer entries fill fewer cache lines. The two coarser layers are for
-//! Rust's blocks alone, because a free through Rust's door tells the size, and thereby the layer. (jemalloc keeps
-//! blocks of one size together in pages of their own, and each of these blocks is at least two granules long: so two of them
-//! never share an entry.) A plain block has its tag in one of the layers, never in two.
+//! Most of the cost of tagging is cache misses, and fewer entries fill fewer cache lines. A free through Rust's door tells the
+//! size, and the size tells the layer. A free through C's door tells nothing but the address, and so it is the address
+//! that tells the layer of C's blocks. A plain block has its tag in one of the layers, never in two.
+//!
+//! Two blocks never share an entry. jemalloc keeps blocks of one size together in pages of their own. Where these have tags
+//! in one of the two coarser layers, either each of them is at least two granules long, or each begins at a multiple of
+//! two granules.
 //!
 //! ```text
 //! entries of a block, from that of its first granule:
 //!   0     0                        no tracked block starts here
-//!         1 + scope                a plain tag: entry 1 holds the requested bytes, at most 14,336
+//!         1 + scope                a plain tag: entry 1 holds 0x8000 | the requested bytes, at most 14,336
 //!         0x8000 | tiny tag        the tag of a request of at most 16 bytes (see tiny.rs); nothing follows
 //!         WIDE                     a wide tag, of any other block; the block has at least 64 bytes, and there follow:
 //!   1     scope                      | FOLLOWED (0x8000) when the recorder follows the block by its address
@@ -36,11 +39,14 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use alloc_replay::ScopeId;
 
 use super::chunks::{Chunks, table};
-use super::word::{COARSE, COARSEST, FINE};
+use super::word::{ALIGNMENT, COARSE, COARSEST, FINE, layer_of};
 use crate::scope::MAX_SCOPES;
 
 /// Flag in the first entry of a tiny tag.
 pub const TINY: u16 = 0x8000;
+/// Flag in the second entry of a plain tag, beside the requested bytes: nobody takes it for a first entry of a plain tag.
+/// (A short block whose tag is in the coarsest layer may lie in one granule with a neighbour's second entry.)
+const SIZE: u16 = 0x8000;
 /// The first entry of a wide tag whose scope and size stand in the next three entries.
 const WIDE: u16 = 0x7fff;
 /// The first entry of a wide tag with four further entries, for requests of 4 GiB and more.
@@ -88,7 +94,13 @@ impl ShadowRef {
     #[inline(always)]
     pub fn store_plain(self, tag: u16, requested: usize) {
         self.store(0, tag);
-        self.store(1, requested as u16);
+        self.store(1, SIZE | requested as u16);
+    }
+
+    /// The requested bytes of a plain tag.
+    #[inline(always)]
+    pub fn plain_size(self) -> usize {
+        usize::from(self.load(1) & !SIZE)
     }
 
     /// Writes a wide tag; the block must have at least 64 bytes.
@@ -120,7 +132,7 @@ impl ShadowRef {
     #[inline(always)]
     pub fn load_plain(self) -> Option<(u16, usize)> {
         let first = self.load(0);
-        (first.wrapping_sub(1) < MAX_SCOPES as u16).then(|| (first, usize::from(self.load(1))))
+        (first.wrapping_sub(1) < MAX_SCOPES as u16).then(|| (first, self.plain_size()))
     }
 
     /// Clears a plain tag.
@@ -164,6 +176,14 @@ pub unsafe fn find_fine(address: usize) -> Option<ShadowRef> {
     unsafe { select_unpredictable(address & 8 == 0, &EVEN, &ODD).find_block(address, FINE) }.map(ShadowRef)
 }
 
+/// The layer in which the hot path writes the tag of a plain block at `address` if its free will not tell its size. (The
+/// cold path writes it in the fine layer, wherever the block begins.)
+#[inline(always)]
+pub fn layer_of_address(address: usize) -> u32 {
+    // Which blocks begin at such multiples is chance: a branch would be mispredicted.
+    select_unpredictable(address.is_multiple_of(ALIGNMENT), COARSEST, FINE)
+}
+
 /// The entries of a plain block at `address` in this layer, of whose number only the lowest six bits count. The granule
 /// of an 8-byte block may instead have the entry of its neighbour, the 8-byte block in the granule's other half; that
 /// entry is not a plain tag either.
@@ -176,11 +196,18 @@ pub unsafe fn find_plain(address: usize, layer: u32) -> Option<ShadowRef> {
     unsafe { EVEN.find_block(address, layer) }.map(ShadowRef)
 }
 
-/// The entries of the block at `address` in the coarse layer and in the coarsest one, where their chunks are mapped.
-#[inline(always)]
-pub fn find_coarser(address: usize) -> impl Iterator<Item = ShadowRef> {
-    let layers = if address & 8 == 0 { &[COARSE, COARSEST][..] } else { &[] };
-    layers.iter().filter_map(move |&layer| EVEN.find(address, layer)).map(ShadowRef)
+/// The plain tag of the block at `address` in the coarse layer or in the coarsest one, with its entries, as
+/// [`ShadowRef::load_plain`] gives it; `None` when there is none.
+pub fn find_coarser(address: usize) -> Option<(ShadowRef, u16, usize)> {
+    let layers = if address.is_multiple_of(16) { &[COARSE, COARSEST][..] } else { &[] };
+    let own = |&layer: &u32| {
+        let place = EVEN.find(address, layer).map(ShadowRef)?;
+        let (tag, requested) = place.load_plain()?;
+        // A short block has its tag in the coarsest layer only where it begins at such a multiple. Anywhere else, the tag
+        // is that of a neighbour in the same granule.
+        (layer == layer_of(requested) || address.is_multiple_of(ALIGNMENT)).then_some((place, tag, requested))
+    };
+    layers.iter().find_map(own)
 }
 
 /// The entries in the page layer of the block at `address`; `None` when their chunk is not mapped.

@@ -27,8 +27,12 @@ pub const SMALL_MAX: usize = 14_336;
 pub const FINE: u32 = 4;
 /// The shift of the coarse layer, for plain blocks of 128 bytes to 448 whose free tells their size.
 pub const COARSE: u32 = 6;
-/// The shift of the coarsest layer, for plain blocks of at least 512 bytes whose free tells their size.
+/// The shift of the coarsest layer, for plain blocks of at least 512 bytes whose free tells their size, and for those at
+/// multiples of [`ALIGNMENT`] whose free does not.
 pub const COARSEST: u32 = 8;
+/// Two granules of the coarsest layer, in bytes. Blocks that begin at multiples of it have two entries of their own there,
+/// however short they are.
+pub const ALIGNMENT: usize = 2 << COARSEST;
 /// The largest request that gets a block of less than 128 bytes.
 const SHORT_MAX: usize = 112;
 /// The largest request that gets a block of less than 512 bytes.

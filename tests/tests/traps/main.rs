@@ -14,6 +14,7 @@ mod endings;
 mod killed;
 mod libraries;
 mod processes;
+mod refused;
 mod scopes;
 mod signals;
 mod stacks;

@@ -1,0 +1,23 @@
+//! Memory that the kernel refuses to the tracker itself.
+use crate::counts::{came_to_nothing, sums_hold};
+use crate::run::{MODES, OFF, SYSTEM, run};
+
+/// Blocks without a tag are not counted, and the timeline says how many there were. Those that have a tag are, to the last one.
+#[test]
+fn memory_for_tags() {
+    for &mode in MODES {
+        let ended = run(env!("CARGO_BIN_EXE_victim-trap-refused"), mode, &[], &[]).passed();
+        if [OFF, SYSTEM].contains(&mode) {
+            // Nobody tags, or the heap grows where it was.
+            continue;
+        }
+        let tagless = ended.numbers("tagless")[0];
+        assert!(tagless > 3_000, "{}: {tagless}", ended.what);
+        if mode.records() {
+            let timeline = ended.timeline();
+            sums_hold(&timeline);
+            assert!(timeline.tracker.dropped_events >= Some(tagless), "{:?}", timeline.tracker.dropped_events);
+            came_to_nothing(&timeline, "beyond the limit");
+        }
+    }
+}
