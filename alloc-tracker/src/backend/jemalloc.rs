@@ -125,6 +125,35 @@ fn set_decay(name: &std::ffi::CStr, arena: u32, after_ms: isize) {
     }
 }
 
+/// Sees to it that the tracker's arena has addresses for one more block of `bytes`, which no other arena takes from it. Their
+/// pages are not resident. `false` when there is no memory.
+pub fn keep_spare(bytes: usize) -> bool {
+    let Some(arena) = trackers_arena() else { return false };
+    let flags = je::MALLOCX_ARENA(arena as usize) | je::MALLOCX_TCACHE_NONE;
+    // SAFETY: the size is above 0; the arena exists; what mallocx has returned, null aside, is live and freed once.
+    unsafe {
+        let block = je::mallocx(bytes.max(1), flags);
+        if !block.is_null() {
+            // An arena keeps the addresses of what is freed.
+            je::dallocx(block, flags);
+        }
+        !block.is_null()
+    }
+}
+
+/// Allocates zeroed bytes from the tracker's arena, whatever the calling thread's is. `alignment` is a power of two, or 0 for the natural
+/// one. Null when there are none, or no such arena.
+///
+/// # Safety
+/// `alignment` must be 0 or a power of two.
+pub unsafe fn spare(alignment: usize, size: usize) -> *mut u8 {
+    let Some(arena) = trackers_arena() else { return ptr::null_mut() };
+    let aligned = if alignment == 0 { 0 } else { je::MALLOCX_ALIGN(alignment) };
+    let flags = je::MALLOCX_ARENA(arena as usize) | je::MALLOCX_TCACHE_NONE | je::MALLOCX_ZERO | aligned;
+    // SAFETY: the size is above 0, the arena exists, and the caller promises the alignment.
+    unsafe { je::mallocx(size.max(1), flags) }.cast()
+}
+
 /// Resizes a block to `size` bytes. Null and ENOMEM when there is no memory; the block then stays.
 ///
 /// # Safety
@@ -175,6 +204,26 @@ mod tests {
         // SAFETY: the block is live, from `malloc`, and not used again.
         unsafe { free(block) };
         arena
+    }
+
+    /// A block in the tracker's arena, from a thread whose arena is another, of the class that `malloc` gives, and zeroed.
+    #[test]
+    fn spare_memory_is_the_trackers() {
+        std::thread::spawn(use_trackers_arena).join().expect("the thread");
+        assert!(keep_spare(1 << 20));
+        for (alignment, size) in [(0, 24), (0, 100_000), (4096, 100), (0, 0)] {
+            // SAFETY: the alignment is 0 or a power of two; the block is live, has so many bytes, and is not used again.
+            unsafe {
+                let block = spare(alignment, size);
+                assert_eq!(arena_of(block), trackers_arena());
+                assert!(block.addr().is_multiple_of(alignment.max(8)));
+                assert!((0..size).all(|index| block.add(index).read() == 0));
+                if alignment == 0 {
+                    assert_eq!(usable(block), je::nallocx(size.max(1), 0));
+                }
+                free(block);
+            }
+        }
     }
 
     #[test]

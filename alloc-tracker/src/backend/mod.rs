@@ -26,6 +26,27 @@ pub fn begin_trackers_thread() {
     }
 }
 
+/// Sees to it that there is memory for `bytes` more of the tracker's own, as far as the backend can keep it apart from the program's.
+/// It takes addresses and no pages. `false` when it is known that there is not as much.
+pub fn keep_spare(bytes: usize) -> bool {
+    match backend() {
+        Backend::Jemalloc => jemalloc::keep_spare(bytes),
+        Backend::System => true,
+    }
+}
+
+/// Allocates zeroed bytes from what [`keep_spare`] keeps. `alignment` is 0 for the natural one. Null when there are none.
+///
+/// # Safety
+/// `alignment` must be 0 or a power of two.
+pub unsafe fn spare(alignment: usize, size: usize) -> *mut u8 {
+    match backend() {
+        // SAFETY: as the caller promises.
+        Backend::Jemalloc => unsafe { jemalloc::spare(alignment, size) },
+        Backend::System => std::ptr::null_mut(),
+    }
+}
+
 /// Allocates any size. Null and ENOMEM when there is no memory.
 pub fn malloc(size: usize) -> *mut u8 {
     match backend() {

@@ -13,7 +13,7 @@ use crate::sys::next_free;
 #[cold]
 #[inline(never)]
 pub extern "C" fn allocate(size: usize) -> *mut u8 {
-    count::allocated(backend::malloc(size), size)
+    new(backend::malloc(size), size)
 }
 
 /// Allocates `count` times `size` zeroed bytes, as [`super::hot::allocate_zeroed`].
@@ -22,7 +22,18 @@ pub extern "C" fn allocate(size: usize) -> *mut u8 {
 pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
     let block = backend::calloc(count, size);
     // If the product overflows, the block is null and nothing is counted.
-    count::allocated(block, count.wrapping_mul(size))
+    match count.checked_mul(size) {
+        Some(bytes) => new(block, bytes),
+        None => block,
+    }
+}
+
+/// Counts a new block of natural alignment, as [`count::allocated`]; null gets [spare memory](count::or_spare).
+#[cold]
+#[inline(never)]
+pub extern "C" fn new(block: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: the alignment is 0.
+    count::allocated(unsafe { count::or_spare(block, 0, size) }, size)
 }
 
 /// Allocates an aligned block. Null when there is no memory; errno may have changed.
@@ -33,7 +44,7 @@ pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
 #[inline(never)]
 pub unsafe fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
     // SAFETY: as the caller promises.
-    let block = unsafe { backend::aligned(alignment, size, zeroed) };
+    let block = unsafe { count::or_spare(backend::aligned(alignment, size, zeroed), alignment, size) };
     count::allocated(block, size)
 }
 

@@ -23,6 +23,20 @@ pub fn allocated(block: *mut u8, requested: usize) -> *mut u8 {
     allocated_sized(block, BlockSize { usable: usable as u64, requested: requested as u64 })
 }
 
+/// The block, or where the backend had no memory for one, and the calling thread runs as the tracker, one of the tracker's spare
+/// memory. That is zeroed. The tracker's own code cannot do without a block it has asked for: the standard library would end the process,
+/// and with it a program that may bear that there is no memory. `alignment` is 0 for the natural one.
+///
+/// # Safety
+/// `alignment` must be 0 or a power of two.
+pub unsafe fn or_spare(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
+    if !block.is_null() || mode() == Mode::Off || !ledger::is_tracker() {
+        return block;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { backend::spare(alignment, size) }
+}
+
 /// Tags and counts a new block of known size, while the tracker is on. Returns what [`allocated`] does.
 #[must_use]
 pub fn allocated_sized(block: *mut u8, size: BlockSize) -> *mut u8 {

@@ -1,7 +1,7 @@
 //! The hot path, which nearly every allocation and free takes: a small block, on a thread whose lane is open. Every
 //! other block leaves this path at the first comparison that recognises it, by a call of a function that is `extern
 //! "C"`. Such a function does not unwind, so that the compiler keeps no register over the call.
-use super::{cold, count, sampled};
+use super::{cold, sampled};
 use crate::backend::jemalloc;
 use crate::ledger::{self, Lane};
 use crate::settings::sampling;
@@ -70,29 +70,22 @@ fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *
     // memory) lies there too, in a chunk that is not mapped.
     let entries = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount, block)) };
     let Some(entries) = entries else { return count_first_of_lane(block, size) };
-    entries.store_plain(lane.tag(), size);
+    entries.store_plain::<SIZED>(lane.tag(), size);
     if lane.add_allocated(amount + size as u64) {
         return empty_lane_and_return(block);
     }
     block
 }
 
-/// Tags and counts a new block whose entries are not mapped yet, or whose tiny tag has no number yet, and returns it.
-/// Null is no block.
-#[cold]
-#[inline(never)]
-extern "C" fn count_first(block: *mut u8, size: usize) -> *mut u8 {
-    count::allocated(block, size)
-}
-
-/// [`count_first`] for a block of at most [`SMALL_MAX`] bytes that the lane was to count.
+/// Tags and counts a new block that the lane was to count, of at most [`SMALL_MAX`] bytes: one whose entries are not mapped yet, or whose
+/// tiny tag has no number yet, or null, which is no block.
 #[cold]
 #[inline(never)]
 extern "C" fn count_first_of_lane(block: *mut u8, size: usize) -> *mut u8 {
     if !block.is_null() {
         ledger::lane().counted_elsewhere(class::usable(size));
     }
-    count_first(block, size)
+    cold::new(block, size)
 }
 
 /// Empties the calling thread's lane, which is full with `block`, and returns the block, or the one to which a sample has moved it.
@@ -158,10 +151,10 @@ pub fn allocate_zeroed<const SIZED: bool>(count: usize, size: usize) -> *mut u8 
     }
     let block = jemalloc::calloc(count, size);
     // If the product overflows, the block is null and nothing is counted.
-    let bytes = count.wrapping_mul(size);
+    let Some(bytes) = count.checked_mul(size) else { return block };
     let lane = ledger::lane();
     if !lane.takes(bytes) || block.is_null() {
-        return count_first(block, bytes);
+        return cold::new(block, bytes);
     }
     lane.called_for_block(class::usable(bytes));
     count_plain::<SIZED>(lane, block, bytes)

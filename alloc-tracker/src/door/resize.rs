@@ -156,13 +156,13 @@ pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Op
     let resized = unsafe { jemalloc::realloc(block, size) };
     if resized.is_null() {
         // The block keeps its tag: there are entries for it already.
-        let _ = shadow::store_plain(block.addr(), scope, old, layer(block, old));
+        let _ = shadow::store_plain::<SIZED>(block.addr(), scope, old, layer(block, old));
         return Some(resized);
     }
     slot.count_resize();
     let [before, after] =
         [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
-    if shadow::store_plain(resized.addr(), scope, size, layer(resized, size)) {
+    if shadow::store_plain::<SIZED>(resized.addr(), scope, size, layer(resized, size)) {
         slot.add(scope, &Counts::resize(before, after));
     } else {
         slot.add(scope, &Counts::free(before));

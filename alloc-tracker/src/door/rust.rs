@@ -1,7 +1,9 @@
 //! The Rust door: the tracker as a program's `#[global_allocator]`.
 use std::alloc::{GlobalAlloc, Layout};
+use std::ptr;
 
 use super::{cold, hot, hot_free, resize};
+use crate::ledger;
 
 /// The tracking allocator, over jemalloc or the C library's allocator (`ALLOC_TRACKER_BACKEND`). Declare one as the
 /// program's global allocator; then every allocation of Rust code is tracked:
@@ -71,10 +73,35 @@ unsafe impl GlobalAlloc for Tracker {
         let plain = natural(&layout) && (layout.align() <= 8 || size > 8);
         // SAFETY: the caller passes a live block of this allocator and a size that is not 0.
         unsafe {
-            match plain.then(|| resize::resize_small::<true>(block, size)).flatten() {
+            let resized = match plain.then(|| resize::resize_small::<true>(block, size)).flatten() {
                 Some(resized) => resized,
                 None => resize::resize(block, if plain { 0 } else { layout.align() }, size),
+            };
+            if resized.is_null() { self.move_to_spare(block, layout, size) } else { resized }
+        }
+    }
+}
+
+impl Tracker {
+    /// Moves a block that could not be resized into a larger one, if it is the tracker's own: such a one may take
+    /// [spare memory](super::count::or_spare).
+    ///
+    /// # Safety
+    /// As for [`GlobalAlloc::realloc`].
+    #[cold]
+    unsafe fn move_to_spare(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !ledger::is_tracker() {
+            return ptr::null_mut();
+        }
+        // SAFETY: the caller promises that the size is not 0 and, rounded up to the alignment, does not overflow. The two blocks are
+        // live and apart; the first has the bytes of its layout, the other `size`.
+        unsafe {
+            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                block.copy_to_nonoverlapping(moved, size.min(layout.size()));
+                self.dealloc(block, layout);
             }
+            moved
         }
     }
 }

@@ -119,7 +119,8 @@ pub fn owner(scope: ScopeId, size: BlockSize) -> ScopeId {
 pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, followed: bool) -> bool {
     let requested = size.requested as usize;
     if shape == Shape::Plain && backend::has_classes() {
-        return shadow::store_plain(block.addr(), scope, requested, FINE);
+        // Which door frees the block is not known here, and in the fine layer it does not matter.
+        return shadow::store_plain::<false>(block.addr(), scope, requested, FINE);
     }
     let entries =
         if shape == Shape::Wide { wide_entries(block, size.usable) } else { shadow::find_or_map(block.addr()) };
@@ -128,7 +129,7 @@ pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, foll
         Shape::Tiny => entries.store(0, TINY | tiny_tag(scope, size)),
         // Not over jemalloc, and so in the fine layer, whatever the size: other allocators put blocks of all sizes side
         // by side.
-        Shape::Plain => entries.store_plain(scope + 1, requested),
+        Shape::Plain => entries.store_plain::<false>(scope + 1, requested),
         Shape::Wide => entries.store_wide(scope, requested, followed),
     }
     true

@@ -134,6 +134,11 @@ pub fn scope_without_slot() -> ScopeId {
     if AS_TRACKER.with(Cell::get) { TRACKER } else { DEFAULT_SCOPE.load(Ordering::Relaxed) }
 }
 
+/// Whether the calling thread runs as the tracker now ([`as_tracker`]).
+pub fn is_tracker() -> bool {
+    acquire().map_or_else(scope_without_slot, Slot::scope) == TRACKER
+}
+
 /// Runs `work` as the tracker: the tracker owns what it allocates. A thread must read the ring in this way, because
 /// what the tracker allocates is never published to the ring.
 pub fn as_tracker<T>(work: impl FnOnce() -> T) -> T {

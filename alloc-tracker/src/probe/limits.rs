@@ -32,6 +32,13 @@ pub enum Bound {
     Machine,
 }
 
+impl Bound {
+    /// Whether it is mappings that are refused at the limit, and not a process that is ended.
+    pub fn refuses_mappings(self) -> bool {
+        matches!(self, Bound::AddressSpace | Bound::Data)
+    }
+}
+
 /// How much a limit leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {

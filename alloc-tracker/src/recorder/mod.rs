@@ -13,7 +13,7 @@
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs, thread_names.rs (names of sampled calls and threads, at the end)
 //!                                         merged_frames.rs (an interpreter's calls among those of native code), folded_sites.rs
-//! thread.rs runs it, pace.rs says how long it may sleep; control.rs and request.rs: what others ask of it
+//! thread.rs runs it, pace.rs says how long it may sleep, spare.rs keeps memory for it; control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
 mod control;
@@ -23,6 +23,7 @@ mod holders;
 mod request;
 mod rss_at_peak;
 mod schedule;
+mod spare;
 mod state;
 mod step_clock;
 mod unexplained;

@@ -318,7 +318,7 @@ impl Recording {
         replay.reconcile_at_end(of, now);
         self.write_new_scopes();
         replay.take_records(counts::slack_bytes()).into_iter().for_each(|record| self.record_replayed(record));
-        let stacks = self.stacks.named(|| replay.site_table(), &mut self.output);
+        let stacks = self.stacks.named(|| replay.site_table(), true, &mut self.output);
         self.stacks.keep();
         stacks.into_iter().for_each(|stacks| self.output.record(stacks));
         let replayed = closing::replayed(&replay, now, &self.clock);

@@ -43,12 +43,19 @@ mod with {
             }
         }
 
-        /// Finds the names of the sampled calls; returns the record of the bytes that each stack allocated.
-        pub fn named(&self, sites: impl FnOnce() -> SiteTable, output: &mut Output) -> Option<Record> {
+        /// Finds the names of the sampled calls, in files if `with_files`; returns the record of the bytes that each stack
+        /// allocated.
+        pub fn named(
+            &self,
+            sites: impl FnOnce() -> SiteTable,
+            with_files: bool,
+            output: &mut Output,
+        ) -> Option<Record> {
             let modules = self.0.as_ref()?;
             let mut losses = Vec::new();
             // A damaged file may make the reader of debug information panic. That must not cost the timeline.
-            let named = catch_unwind(AssertUnwindSafe(|| stack_names::stacks(sites(), modules, &mut losses)));
+            let named =
+                catch_unwind(AssertUnwindSafe(|| stack_names::stacks(sites(), modules, with_files, &mut losses)));
             if named.is_err() {
                 losses.push("stacks: their names could not be found".to_owned());
             }
@@ -95,7 +102,7 @@ mod without {
         pub fn tick(&mut self) {}
 
         /// No record.
-        pub fn named(&self, _: impl FnOnce() -> SiteTable, _: &mut Output) -> Option<Record> {
+        pub fn named(&self, _: impl FnOnce() -> SiteTable, _: bool, _: &mut Output) -> Option<Record> {
             None
         }
 

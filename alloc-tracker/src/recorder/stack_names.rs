@@ -21,7 +21,7 @@ use alloc_replay::{SiteRow, SiteTable, ThreadRow};
 
 use super::folded_sites::Folded;
 use super::merged_frames::{Merged, merged};
-use super::thread_names;
+use super::{spare, thread_names};
 use crate::probe::interposition::own_library;
 use crate::settings::sampling;
 use crate::stacks::interpreter::{self, InterpretedCall, is_interpreted};
@@ -46,9 +46,10 @@ const DOORS: [&str; 12] = [
     "__rust_realloc",
 ];
 
-/// The timeline's section on stacks. `losses` gets a sentence for each thing that went wrong.
-pub fn stacks(table: SiteTable, modules: &Modules, losses: &mut Vec<String>) -> Stacks {
-    let mut names = Names::new(modules);
+/// The timeline's section on stacks. `with_files`: whether names are read from files; without, native calls have none. `losses` gets a
+/// sentence for each thing that went wrong.
+pub fn stacks(table: SiteTable, modules: &Modules, with_files: bool, losses: &mut Vec<String>) -> Stacks {
+    let mut names = Names::new(modules, with_files);
     let mut folded = Folded::default();
     let places: Vec<u32> = table
         .sites
@@ -100,6 +101,7 @@ struct Names<'a> {
     /// The shared library that the tracker is in; `None` when it is part of the program.
     own: Option<PathBuf>,
     end: Instant,
+    with_files: bool,
     files: HashMap<&'a Path, Option<Loader>>,
     /// The numbers of the calls at each frame, the outermost first.
     frames: FxHashMap<u64, Vec<u32>>,
@@ -112,11 +114,12 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn new(modules: &'a Modules) -> Self {
+    fn new(modules: &'a Modules, with_files: bool) -> Self {
         Names {
             modules,
             own: own_library(),
             end: Instant::now() + MOST_TIME,
+            with_files,
             files: HashMap::new(),
             frames: FxHashMap::default(),
             calls: Vec::new(),
@@ -191,11 +194,11 @@ impl<'a> Names<'a> {
     /// The calls at a frame, the outermost first; none when the frame lies in no known module, else at least one.
     fn look_up(&mut self, frame: u64) -> Vec<Call> {
         let Some((path, address)) = self.modules.place(frame) else { return Vec::new() };
-        let late = Instant::now() > self.end;
+        let late = self.with_files && Instant::now() > self.end;
         self.late += u64::from(late);
         let modules = self.modules;
         let load = || open(path, &modules.debug_path(frame));
-        let loader = if late { None } else { self.files.entry(path).or_insert_with(load).as_ref() };
+        let loader = if late || !self.with_files { None } else { self.files.entry(path).or_insert_with(load).as_ref() };
         let mut calls = loader.map_or_else(Vec::new, |loader| calls_at(loader, address));
         let object = path.file_name().unwrap_or_default().to_string_lossy();
         if calls.is_empty() {
@@ -207,10 +210,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Opens the debug information of a file: the separate one at `debug` if there is one, else the file's own.
+/// Opens the debug information of a file: the separate one at `debug` if there is one, else the file's own. `None` also when
+/// there is not enough memory to read it.
 fn open(path: &Path, debug: &Option<PathBuf>) -> Option<Loader> {
-    let apart = debug.as_ref().filter(|path| path.exists()).and_then(|path| Loader::new(path).ok());
-    apart.or_else(|| Loader::new(path).ok())
+    let load = |path: &Path| if spare::is_enough_for(path) { Loader::new(path).ok() } else { None };
+    let apart = debug.as_ref().filter(|path| path.exists()).and_then(|path| load(path));
+    apart.or_else(|| load(path))
 }
 
 /// The calls at an address, the outermost first.
@@ -327,7 +332,7 @@ mod tests {
         assert!(outer(1) > 1);
         let start = outer as *const () as u64;
         let found: Vec<Vec<Call>> = stacks::with_modules(|modules, map| {
-            let mut names = Names::new(modules);
+            let mut names = Names::new(modules, true);
             let frames = (0..64).filter_map(|offset| map.frame(start + offset));
             let inner = |call: &Call| call.inlined && call.function.ends_with("inner");
             frames.map(|frame| names.look_up(frame)).filter(|calls| calls.iter().any(inner)).collect()

@@ -13,6 +13,7 @@ use super::dumps::{self, Dumps};
 use super::output::{Finished, Output};
 use super::recording::Recording;
 use super::request::{self, Request};
+use super::spare::Spare;
 use super::state::{drain, with_replay, with_state};
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
@@ -119,7 +120,7 @@ impl Recorder {
         let dump = move || {
             let mut work = shared.work();
             let (recording, dumps) = work.as_mut()?;
-            dumps.dump("dump", None, recording)
+            dumps.dump("dump", None, true, recording)
         };
         self.files.run(dump)?
     }
@@ -203,8 +204,10 @@ fn run(shared: &Shared, control: Option<&Control>) {
 }
 
 fn tick_to_the_end(shared: &Shared, control: Option<&Control>) {
+    let mut spare = Spare::default();
     loop {
         let began = sys::now_ns();
+        spare.look();
         if let Some((recording, _)) = shared.work().as_mut() {
             recording.tick();
         }
@@ -243,7 +246,7 @@ fn obey(shared: &Shared, control: &Control, asked: Asked) -> bool {
     let result = match asked {
         Asked::Dump => {
             let mut work = shared.work();
-            let written = work.as_mut().and_then(|(recording, dumps)| dumps.dump("dump", None, recording));
+            let written = work.as_mut().and_then(|(recording, dumps)| dumps.dump("dump", None, true, recording));
             written.ok_or_else(gone).and_then(|(path, stored)| stored.map(|()| path.display().to_string()))
         }
         Asked::Mark(name) => {

@@ -92,7 +92,7 @@ mod tests {
         let layers = blocks.map(|(address, ..)| shadow::layer_of_address(address));
         assert_eq!(layers.iter().filter(|&&layer| layer == COARSEST).count(), 3);
         for (&(address, scope, requested), layer) in blocks.iter().zip(layers) {
-            assert!(shadow::store_plain(address, scope, requested, layer));
+            assert!(shadow::store_plain::<false>(address, scope, requested, layer));
         }
         let found = || blocks.map(|(address, ..)| find(address).map(|(_, tag)| (tag.scope(), tag.requested())));
         assert_eq!(found(), blocks.map(|(_, scope, requested)| Some((scope, requested))));
@@ -111,7 +111,7 @@ mod tests {
         let (_memory, start) = memory(2);
         let blocks = [(start, 5, 113), (start + ALIGNMENT, 600, 114)];
         for (address, scope, requested) in blocks {
-            assert!(shadow::store_plain(address, scope, requested, COARSEST));
+            assert!(shadow::store_plain::<false>(address, scope, requested, COARSEST));
         }
         let without = [128, 256, 384].map(|offset| find(start + offset));
         assert_eq!(without.map(|found| found.map(|(_, tag)| tag)), [None; 3]);
@@ -119,6 +119,18 @@ mod tests {
             let (place, tag) = find(address).expect("a tag");
             assert_eq!(tag, Tag::Plain(scope, requested));
             place.clear();
+        }
+    }
+    /// Programs hand over addresses inside of blocks as well: the bytes of a Python object begin behind its head, and a tensor may begin
+    /// there. They are nobody's.
+    #[test]
+    fn inside_of_a_block_no_block_starts() {
+        let (_memory, start) = memory(4);
+        for requested in [200, 600, 2000] {
+            assert!(shadow::store_plain::<false>(start, 5, requested, COARSEST));
+            let inside = [16, 32, 128, 256, 496, 512, 1024].map(|offset| find(start + offset));
+            assert_eq!(inside.map(|found| found.map(|(_, tag)| tag)), [None; 7], "{requested}");
+            find(start).expect("a tag").0.clear();
         }
     }
 }

@@ -20,7 +20,8 @@
 //! ```text
 //! entries of a block, from that of its first granule:
 //!   0     0                        no tracked block starts here
-//!         1 + scope                a plain tag: entry 1 holds 0x8000 | the requested bytes, at most 14,336
+//!         1 + scope                a plain tag; there follows:
+//!   1     requested bytes            at most 14,336; | UNSIZED (0xc000) when the block's free will not tell them
 //!         0x8000 | tiny tag        the tag of a request of at most 16 bytes (see tiny.rs); nothing follows
 //!         WIDE                     a wide tag, of any other block; the block has at least 64 bytes, and there follow:
 //!   1     scope                      | FOLLOWED (0x8000) when the recorder follows the block by its address
@@ -39,14 +40,16 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use alloc_replay::ScopeId;
 
 use super::chunks::{Chunks, table};
-use super::word::{ALIGNMENT, COARSE, COARSEST, FINE, layer_of};
+use super::word::{ALIGNMENT, COARSE, COARSEST, FINE, SMALL_MAX};
 use crate::scope::MAX_SCOPES;
 
 /// Flag in the first entry of a tiny tag.
 pub const TINY: u16 = 0x8000;
-/// Flag in the second entry of a plain tag, beside the requested bytes: nobody takes it for a first entry of a plain tag.
-/// (A short block whose tag is in the coarsest layer may lie in one granule with a neighbour's second entry.)
-const SIZE: u16 = 0x8000;
+/// Flag in the second entry of a plain tag: the block's free will not tell its size. In the coarsest layer, such a block
+/// begins at a multiple of [`ALIGNMENT`], and may be shorter than the two granules of its tag. An address elsewhere in them
+/// is that of another block, or inside of this one; with this flag, the second entry is no first entry of a plain tag.
+const UNSIZED: u16 = 0xc000;
+const _: () = assert!(SMALL_MAX < (!UNSIZED) as usize);
 /// The first entry of a wide tag whose scope and size stand in the next three entries.
 const WIDE: u16 = 0x7fff;
 /// The first entry of a wide tag with four further entries, for requests of 4 GiB and more.
@@ -90,17 +93,17 @@ impl ShadowRef {
         unsafe { &*self.0.add(offset) }.store(value, Ordering::Relaxed)
     }
 
-    /// Writes a plain tag.
+    /// Writes a plain tag. `SIZED`: whether the block's free will tell its size.
     #[inline(always)]
-    pub fn store_plain(self, tag: u16, requested: usize) {
+    pub fn store_plain<const SIZED: bool>(self, tag: u16, requested: usize) {
         self.store(0, tag);
-        self.store(1, SIZE | requested as u16);
+        self.store(1, requested as u16 | if SIZED { 0 } else { UNSIZED });
     }
 
     /// The requested bytes of a plain tag.
     #[inline(always)]
     pub fn plain_size(self) -> usize {
-        usize::from(self.load(1) & !SIZE)
+        usize::from(self.load(1) & !UNSIZED)
     }
 
     /// Writes a wide tag; the block must have at least 64 bytes.
@@ -203,9 +206,8 @@ pub fn find_coarser(address: usize) -> Option<(ShadowRef, u16, usize)> {
     let own = |&layer: &u32| {
         let place = EVEN.find(address, layer).map(ShadowRef)?;
         let (tag, requested) = place.load_plain()?;
-        // A short block has its tag in the coarsest layer only where it begins at such a multiple. Anywhere else, the tag
-        // is that of a neighbour in the same granule.
-        (layer == layer_of(requested) || address.is_multiple_of(ALIGNMENT)).then_some((place, tag, requested))
+        let is_sized = place.load(1) & UNSIZED == 0;
+        (is_sized || address.is_multiple_of(ALIGNMENT)).then_some((place, tag, requested))
     };
     layers.iter().find_map(own)
 }
@@ -226,15 +228,15 @@ pub fn find_or_map(address: usize) -> Option<ShadowRef> {
     if address & 8 == 0 { EVEN.find_or_map(address, FINE) } else { ODD.find_or_map(address, FINE) }.map(ShadowRef)
 }
 
-/// Writes the plain tag of a block of more than 16 requested bytes, in this layer. `false` when the kernel gives no
-/// memory.
+/// Writes the plain tag of a block of more than 16 requested bytes, in this layer. `SIZED`: whether the block's free will
+/// tell its size. `false` when the kernel gives no memory.
 #[must_use]
-pub fn store_plain(address: usize, scope: ScopeId, requested: usize, layer: u32) -> bool {
+pub fn store_plain<const SIZED: bool>(address: usize, scope: ScopeId, requested: usize, layer: u32) -> bool {
     // The chunks of all these layers are mapped, so that from now on the hot path of either door finds its entries.
     let places = [FINE, COARSE, COARSEST].map(|layer| EVEN.find_or_map(address, layer));
     match EVEN.find(address, layer) {
         Some(place) if places.iter().all(Option::is_some) => {
-            ShadowRef(place).store_plain(scope + 1, requested);
+            ShadowRef(place).store_plain::<SIZED>(scope + 1, requested);
             true
         }
         _ => false,
@@ -264,7 +266,9 @@ mod tests {
             }
         }
         for tag in [1, MAX_SCOPES as u16] {
-            place.store_plain(tag, 14_336);
+            place.store_plain::<true>(tag, 14_336);
+            assert_eq!((place.load_plain(), place.load_wide()), (Some((tag, 14_336)), None));
+            place.store_plain::<false>(tag, 14_336);
             assert_eq!((place.load_plain(), place.load_wide()), (Some((tag, 14_336)), None));
             place.clear();
         }

@@ -30,6 +30,7 @@ const SLOW: When = Never("takes minutes");
 const FORKS: When =
     Never("forks, and the child makes jemalloc's locks anew, which helgrind takes for held by the parent");
 const CROWD: When = Never("has more threads than valgrind's 500");
+const LIMITED: When = Never("limits the address space, of which valgrind takes a part itself");
 const NO_THREADS: When = Never("has no threads of its own, and no locks but those of the others");
 
 /// A victim with its arguments (`LIBRARY` and `THROWING` stand for compiled ones), the code that it ends with, and when
@@ -95,6 +96,8 @@ const VICTIMS: &[Victim] = &[
         NO_THREADS,
     ),
     ("trap-killed", &[], 0, Never("never ends by itself"), Never("never ends by itself")),
+    ("trap-refused", &[], 0, LIMITED, LIMITED),
+    ("trap-exhausted", &[], 0, LIMITED, LIMITED),
     ("undistorted", &[], 0, All, NO_THREADS),
     ("undistorted-plain", &[], 0, Never("is not tracked"), Never("is not tracked")),
     ("oracle-plain", &[], 0, Never("is not tracked"), Never("is not tracked")),

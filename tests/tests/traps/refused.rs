@@ -1,4 +1,6 @@
 //! Memory that the kernel refuses to the tracker itself.
+use alloc_timeline::Ending;
+
 use crate::counts::{came_to_nothing, sums_hold};
 use crate::run::{MODES, OFF, SYSTEM, run};
 
@@ -18,6 +20,21 @@ fn memory_for_tags() {
             sums_hold(&timeline);
             assert!(timeline.tracker.dropped_events >= Some(tagless), "{:?}", timeline.tracker.dropped_events);
             came_to_nothing(&timeline, "beyond the limit");
+        }
+    }
+}
+
+/// The recorder has memory of its own to go on with. (Not over the C library's allocator, which cannot keep any apart: there the
+/// recorder's need may end the process.)
+#[test]
+fn memory_for_the_recorder() {
+    for &mode in MODES.iter().filter(|&&mode| mode != SYSTEM) {
+        let ended = run(env!("CARGO_BIN_EXE_victim-trap-exhausted"), mode, &[], &[]).passed();
+        if mode.records() {
+            let timeline = ended.timeline();
+            sums_hold(&timeline);
+            assert_eq!(timeline.ending, Ending::Finished, "{}", ended.what);
+            came_to_nothing(&timeline, "all there is");
         }
     }
 }
