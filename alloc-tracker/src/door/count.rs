@@ -23,9 +23,11 @@ pub fn allocated(block: *mut u8, requested: usize) -> *mut u8 {
     allocated_sized(block, BlockSize { usable: usable as u64, requested: requested as u64 })
 }
 
-/// The block, or where the backend had no memory for one, and the calling thread runs as the tracker, one of the tracker's spare
-/// memory. That is zeroed. The tracker's own code cannot do without a block it has asked for: the standard library would end the process,
-/// and with it a program that may bear that there is no memory. `alignment` is 0 for the natural one.
+/// Gives back `block`. But if that is null, because the backend has no memory, and the calling thread runs as the tracker,
+/// it gives a zeroed block of the tracker's spare memory (`recorder/spare.rs`). `alignment` is 0 for the natural one.
+///
+/// The tracker's own code needs each block that it asks for: without, the standard library ends the process, and with it a
+/// program that may bear it that there is no memory.
 ///
 /// # Safety
 /// `alignment` must be 0 or a power of two.
