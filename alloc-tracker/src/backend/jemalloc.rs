@@ -128,7 +128,7 @@ fn set_decay(name: &std::ffi::CStr, arena: u32, after_ms: isize) {
 /// Sees to it that the tracker's arena has addresses for one more block of `bytes`, which no other arena takes from it. Their
 /// pages are not resident. `false` when there is no memory.
 pub fn keep_spare(bytes: usize) -> bool {
-    let Some(arena) = trackers_arena() else { return false };
+    let Some(arena) = trackers_arena().or_else(make_trackers_arena) else { return false };
     let flags = je::MALLOCX_ARENA(arena as usize) | je::MALLOCX_TCACHE_NONE;
     // SAFETY: the size is above 0; the arena exists; what mallocx has returned, null aside, is live and freed once.
     unsafe {

@@ -172,7 +172,10 @@ fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
     let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work, calls });
     let worker = Arc::clone(&shared);
     request::thread_begins();
-    match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref())) {
+    // Before the program goes on: it may take all memory before the thread runs.
+    let mut spare = Spare::default();
+    spare.look();
+    match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref(), spare)) {
         Ok(thread) => Ok((shared, thread, steps)),
         Err(error) => {
             request::thread_is_over();
@@ -193,9 +196,9 @@ fn mark_with_book(shared: &Shared, name: &str) {
     }
 }
 
-fn run(shared: &Shared, control: Option<&Control>) {
+fn run(shared: &Shared, control: Option<&Control>, spare: Spare) {
     as_tracker_thread(|| {
-        let panicked = panic::catch_unwind(AssertUnwindSafe(|| tick_to_the_end(shared, control))).is_err();
+        let panicked = panic::catch_unwind(AssertUnwindSafe(|| tick_to_the_end(shared, control, spare))).is_err();
         // This thread has no stderr on which it could have been said.
         if panicked && let Some((recording, _)) = shared.work().as_mut() {
             recording.output.lose("the recorder's thread panicked, and took no samples from then on".to_owned());
@@ -203,8 +206,7 @@ fn run(shared: &Shared, control: Option<&Control>) {
     });
 }
 
-fn tick_to_the_end(shared: &Shared, control: Option<&Control>) {
-    let mut spare = Spare::default();
+fn tick_to_the_end(shared: &Shared, control: Option<&Control>, mut spare: Spare) {
     loop {
         let began = sys::now_ns();
         spare.look();
