@@ -86,19 +86,19 @@ fn main() {
     };
     {
         let _phase = phase!("beyond the limit");
-        let mut tagless = 0;
+        let mut untagged = 0;
         // A recorder's thread may have a chunk mapped there before the limit stands. Then we go further away.
         for _ in 0..TRIES {
             limit_address_space(libc::RLIM_INFINITY);
             go_away();
             limit_address_space(statm(0) + ROOM);
             held.extend((0..BLOCKS).map(&mut make));
-            tagless = held.iter().flatten().filter(|filled| hooks::size_of(filled.block).is_none()).count();
-            if tagless > BLOCKS / 10 {
+            untagged = held.iter().flatten().filter(|filled| hooks::size_of(filled.block).is_none()).count();
+            if untagged > BLOCKS / 10 {
                 break;
             }
         }
-        println!("tagless {tagless}");
+        println!("untagged {untagged}");
         let (mut random, mut intact, mut looked_at) = (Random(11), 0, 0);
         for _ in 0..STEPS {
             let index = random.below(held.len() as u64) as usize;

@@ -13,7 +13,7 @@ use crate::sys::next_free;
 #[cold]
 #[inline(never)]
 pub extern "C" fn allocate(size: usize) -> *mut u8 {
-    new(backend::malloc(size), size)
+    counted(backend::malloc(size), size)
 }
 
 /// Allocates `count` times `size` zeroed bytes, as [`super::hot::allocate_zeroed`].
@@ -23,15 +23,15 @@ pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
     let block = backend::calloc(count, size);
     // If the product overflows, the block is null and nothing is counted.
     match count.checked_mul(size) {
-        Some(bytes) => new(block, bytes),
+        Some(bytes) => counted(block, bytes),
         None => block,
     }
 }
 
-/// Counts a new block of natural alignment, as [`count::allocated`]; null gets [spare memory](count::or_spare).
+/// Tags and counts a new block of natural alignment, as [`count::allocated`]; null gets [spare memory](count::or_spare).
 #[cold]
 #[inline(never)]
-pub extern "C" fn new(block: *mut u8, size: usize) -> *mut u8 {
+pub extern "C" fn counted(block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the alignment is 0.
     count::allocated(unsafe { count::or_spare(block, 0, size) }, size)
 }

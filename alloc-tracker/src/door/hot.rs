@@ -85,7 +85,7 @@ extern "C" fn count_first_of_lane(block: *mut u8, size: usize) -> *mut u8 {
     if !block.is_null() {
         ledger::lane().counted_elsewhere(class::usable(size));
     }
-    cold::new(block, size)
+    cold::counted(block, size)
 }
 
 /// Empties the calling thread's lane, which is full with `block`, and returns the block, or the one to which a sample has moved it.
@@ -154,7 +154,7 @@ pub fn allocate_zeroed<const SIZED: bool>(count: usize, size: usize) -> *mut u8 
     let Some(bytes) = count.checked_mul(size) else { return block };
     let lane = ledger::lane();
     if !lane.takes(bytes) || block.is_null() {
-        return cold::new(block, bytes);
+        return cold::counted(block, bytes);
     }
     lane.called_for_block(class::usable(bytes));
     count_plain::<SIZED>(lane, block, bytes)

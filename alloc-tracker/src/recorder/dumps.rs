@@ -83,8 +83,8 @@ impl Dumps {
         let live_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.live_bytes);
         recording.record_replayed(Record::Mark(Mark { time_ns: now, name: name.clone(), live_bytes, snapshot }));
         // To read names takes memory, and what is left of such a limit is the program's.
-        let with_names = !near.is_some_and(|room| room.bound.refuses_mappings());
-        if let Some((path, Err(error))) = self.dump(reason, Some((name, now)), with_names, recording) {
+        let with_files = !near.is_some_and(|room| room.bound.refuses_mappings());
+        if let Some((path, Err(error))) = self.dump(reason, Some((name, now)), with_files, recording) {
             recording.output.lose(format!("{}: could not be written: {error}", path.display()));
         }
     }
@@ -106,12 +106,12 @@ impl Dumps {
 
     /// Writes a dump, with the book of this instant; returns its path, and whether it was written. `None` when the
     /// session is over. `mark` is the name and the clock's time of the mark that the dump stands for, if there is one.
-    /// `with_names`: whether the names of sampled calls are read from files.
+    /// `with_files`: whether the names of sampled calls are read from files.
     pub fn dump(
         &mut self,
         reason: &'static str,
         mark: Option<(String, u64)>,
-        with_names: bool,
+        with_files: bool,
         recording: &mut Recording,
     ) -> Option<(PathBuf, io::Result<()>)> {
         let number = self.0.entry(reason).or_default();
@@ -146,7 +146,7 @@ impl Dumps {
         // Finding names takes a while, and the process may be killed meanwhile. So the dump is written without names
         // first.
         let (path, stored) = recording.output.dump(reason, number, last.clone());
-        match recording.stacks.named(|| sites, with_names, &mut recording.output) {
+        match recording.stacks.named(|| sites, with_files, &mut recording.output) {
             Some(stacks) if stored.is_ok() => {
                 last.push(stacks);
                 Some(recording.output.dump(reason, number, last))

@@ -14,12 +14,12 @@ fn memory_for_tags() {
             // Nobody tags, or the heap grows where it was.
             continue;
         }
-        let tagless = ended.numbers("tagless")[0];
-        assert!(tagless > 3_000, "{}: {tagless}", ended.what);
+        let untagged = ended.numbers("untagged")[0];
+        assert!(untagged > 3_000, "{}: {untagged}", ended.what);
         if mode.records() {
             let timeline = ended.timeline();
             sums_hold(&timeline);
-            assert!(timeline.tracker.dropped_events >= Some(tagless), "{:?}", timeline.tracker.dropped_events);
+            assert!(timeline.tracker.dropped_events >= Some(untagged), "{:?}", timeline.tracker.dropped_events);
             came_to_nothing(&timeline, "beyond the limit");
         }
     }
