@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use alloc_replay::{NOBODY, RUNTIME};
 
 use crate::event::ring;
-use crate::ledger::{self, publish, stopwatch};
+use crate::ledger::{self, publish, stopwatch, tables};
 use crate::sys::{last_thread, stream_lock};
 use crate::{backend, recorder, session, shared_memory};
 
@@ -25,6 +25,7 @@ extern "C" fn before_main() {
 /// What must be done before `main`; does nothing the second time. A library that starts a session before `main` calls it
 /// first, because the loader's order within one library is that of the linker.
 pub fn start_up() {
+    tables::keep_pages_small();
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }

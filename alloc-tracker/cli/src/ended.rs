@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::{Dimension, Timeline, dump_path, log};
+use alloc_timeline::{Book, BookLine, Dimension, Timeline, dump_path, log};
 use viewer::analysis::{Measure, threads};
 use viewer::load::load;
-use viewer::model::{Run, size};
+use viewer::model::{MemoryKind, Run, kind_of, size};
 use viewer::view::{
     Terminal, chart, fitted, growth_paragraph, near_limit_text, objects_text, stacks_text, threads_text, top_table,
 };
@@ -239,12 +239,21 @@ fn unseen(run: &Run) -> Option<String> {
     // Not the highest resident set: the names of calls are looked up at the end, and the files with the names count there.
     let at_peak = run.lane("rss").and_then(|lane| lane.at_peak_bytes);
     let (live, resident) = (timeline.peak.live_bytes, at_peak.unwrap_or(0));
-    let little = resident > SMALL && (live as f64) < resident as f64 * LITTLE;
+    let others = resident.saturating_sub(timeline.book.as_ref().map_or(0, known_besides));
+    let little = others > SMALL && (live as f64) < others as f64 * LITTLE;
     little.then(|| {
         let (live, resident) = (size(live), size(resident));
         let why = "the rest is mapped, or an allocator inside the program has it";
         format!("{live} of {resident} resident went through malloc; {why}: viewer reconcile {file}")
     })
+}
+
+/// What the allocator and the tracker have besides live blocks. Where huge pages are always on, it is tens of MiB.
+fn known_besides(book: &Book) -> u64 {
+    let is_theirs = |line: &&BookLine| {
+        matches!(kind_of(&line.name), MemoryKind::Allocator | MemoryKind::Untouched | MemoryKind::Tracker)
+    };
+    book.lines.iter().filter(is_theirs).map(|line| line.bytes).sum::<i64>().max(0) as u64
 }
 
 /// Whether the object is the C library or the loader, which call their own malloc for blocks that they free themselves.
@@ -256,6 +265,27 @@ fn is_system(object: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_allocator_and_the_tracker_have_is_known() {
+        let line = |(name, bytes): (&str, i64)| BookLine {
+            name: name.to_owned(),
+            bytes,
+            source: String::new(),
+            parts: Vec::new(),
+        };
+        let book = |lines: &[(&str, i64)]| Book {
+            time_ns: 0,
+            live_bytes: 0,
+            rss_bytes: 0,
+            lines: lines.iter().copied().map(line).collect(),
+            beyond: Vec::new(),
+        };
+        let all =
+            [("requested by the program", 1), ("dirty pages", 10), ("tracker", 100), ("other anonymous memory", 1_000)];
+        assert_eq!(known_besides(&book(&all)), 110);
+        assert_eq!(known_besides(&book(&[("dirty pages", 10), ("claimed but never touched", -30)])), 0);
+    }
 
     /// A process tells of its timeline before it makes the log, so one that is killed in between leaves nothing or an empty log.
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use alloc_tracker::Session;
-use alloc_tracker::unaided::{Request, ask, start_up};
+use alloc_tracker::unaided::{Request, as_tracker, ask, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
@@ -25,7 +25,7 @@ extern "C" fn before_main() {
     let _ = std::panic::catch_unwind(|| {
         start_up();
         next::look_up();
-        let Some(settings) = Settings::read() else { return };
+        let Some(settings) = as_tracker(Settings::read) else { return };
         let settings = SETTINGS.get_or_init(|| settings);
         if settings.follow == Follow::Nobody {
             // SAFETY: `main` has not begun, and the recorder's thread does not run yet.
@@ -62,8 +62,9 @@ pub fn start_again() {
 }
 
 fn start(settings: &Settings) {
+    let path = as_tracker(|| output::path(settings, std::process::id()));
     let session = Session::builder()
-        .output(output::path(settings, std::process::id()))
+        .output(path)
         .quiet()
         .fact("parent_pid", u64::from(std::os::unix::process::parent_id()))
         .start();

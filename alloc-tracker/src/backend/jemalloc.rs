@@ -1,5 +1,5 @@
 //! jemalloc, as tikv-jemalloc-sys builds it: the allocator under the tracker unless the user wants another.
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -101,44 +101,45 @@ fn make_trackers_arena() -> Option<u32> {
         return None;
     }
     for (name, after_ms) in [(c"arena.0.dirty_decay_ms", DIRTY_DECAY_MS), (c"arena.0.muzzy_decay_ms", 0)] {
-        set_decay(name, arena, after_ms);
+        // Where this fails, the arena keeps its free pages as the program's do.
+        control_arena(name, arena, Some(after_ms));
     }
     // Two threads may each make one; then the second stays empty.
     let made = TRACKERS_ARENA.compare_exchange(NO_ARENA, arena, Ordering::Relaxed, Ordering::Relaxed);
     Some(made.map_or_else(|first| first, |_| arena))
 }
 
-/// Sets one of an arena's times after which free pages go back to the kernel, in milliseconds. `name` is that of arena 0.
-fn set_decay(name: &std::ffi::CStr, arena: u32, after_ms: isize) {
+/// Writes one of an arena's controls: one that takes a `ssize_t`, or one that takes nothing. `name` is that of arena 0.
+fn control_arena(name: &CStr, arena: u32, value: Option<isize>) {
     let mut path = [0usize; 3];
     let mut parts = path.len();
     // SAFETY: the name is a C string, and `path` has room for so many parts.
     let unknown = unsafe { je::mallctlnametomib(name.as_ptr(), path.as_mut_ptr(), &mut parts) };
     path[1] = arena as usize;
-    let from = (&raw const after_ms).cast_mut().cast();
+    let from = value.as_ref().map_or(ptr::null_mut(), |value| ptr::from_ref(value).cast_mut().cast());
+    let bytes = value.as_ref().map_or(0, size_of_val);
     if unknown == 0 {
-        // Where this fails, the arena keeps its free pages as the program's do.
-        // SAFETY: the path has so many parts; this control reads a `ssize_t` from `from`, which has that size.
-        unsafe {
-            je::mallctlbymib(path.as_ptr(), parts, ptr::null_mut(), ptr::null_mut(), from, size_of_val(&after_ms));
-        }
+        // SAFETY: the path has so many parts; the control reads what the caller says from `from`, or nothing.
+        unsafe { je::mallctlbymib(path.as_ptr(), parts, ptr::null_mut(), ptr::null_mut(), from, bytes) };
     }
 }
 
 /// Sees to it that the tracker's arena has addresses for one more block of `bytes`, which no other arena takes from it. Their
-/// pages are not resident. `false` when there is no memory.
+/// pages are not resident, and jemalloc does not count them as memory in use. `false` when there is no memory.
 pub fn keep_spare(bytes: usize) -> bool {
     let Some(arena) = trackers_arena().or_else(make_trackers_arena) else { return false };
     let flags = je::MALLOCX_ARENA(arena as usize) | je::MALLOCX_TCACHE_NONE;
-    // SAFETY: the size is above 0; the arena exists; what mallocx has returned, null aside, is live and freed once.
-    unsafe {
-        let block = je::mallocx(bytes.max(1), flags);
-        if !block.is_null() {
-            // An arena keeps the addresses of what is freed.
-            je::dallocx(block, flags);
-        }
-        !block.is_null()
+    // SAFETY: the size is above 0, and the arena exists.
+    let block = unsafe { je::mallocx(bytes.max(1), flags) };
+    if block.is_null() {
+        return false;
     }
+    // An arena keeps the addresses of what is freed.
+    // SAFETY: the block is live, and freed once.
+    unsafe { je::dallocx(block, flags) };
+    // It would count their pages as dirty until the time for that is over.
+    control_arena(c"arena.0.purge", arena, None);
+    true
 }
 
 /// Allocates zeroed bytes from the tracker's arena, whatever the calling thread's is. `alignment` is a power of two, or 0 for the natural

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::count;
 use super::tagged::{self, TaggedBlock};
 use crate::backend;
-use crate::ledger::totals;
+use crate::ledger::{tables, totals};
 use crate::settings::{Mode, mode};
 use crate::sys::next_free;
 
@@ -13,6 +13,7 @@ use crate::sys::next_free;
 #[cold]
 #[inline(never)]
 pub extern "C" fn allocate(size: usize) -> *mut u8 {
+    tables::keep_pages_small();
     counted(backend::malloc(size), size)
 }
 
@@ -20,6 +21,7 @@ pub extern "C" fn allocate(size: usize) -> *mut u8 {
 #[cold]
 #[inline(never)]
 pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
+    tables::keep_pages_small();
     let block = backend::calloc(count, size);
     // If the product overflows, the block is null and nothing is counted.
     match count.checked_mul(size) {
@@ -43,6 +45,7 @@ pub extern "C" fn counted(block: *mut u8, size: usize) -> *mut u8 {
 #[cold]
 #[inline(never)]
 pub unsafe fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+    tables::keep_pages_small();
     // SAFETY: as the caller promises.
     let block = unsafe { count::or_spare(backend::aligned(alignment, size, zeroed), alignment, size) };
     count::allocated(block, size)

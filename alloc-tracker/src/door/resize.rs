@@ -5,7 +5,7 @@
 //! address may already belong to another block.
 use std::sync::atomic::Ordering;
 
-use alloc_replay::{BlockSize, Counts, Event, ScopeId};
+use alloc_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
 
 use super::count::{self, Arrival};
 use super::room;
@@ -54,8 +54,9 @@ pub fn recount(
 ) -> *mut u8 {
     let slot = ledger::acquire();
     match slot {
-        Some(slot) => slot.count_resize(),
-        None => _ = totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed),
+        Some(slot) => slot.count_resize(block.scope),
+        None if block.scope != TRACKER => _ = totals::REALLOCATIONS.fetch_add(1, Ordering::Relaxed),
+        None => {}
     }
     let sample = stacks::resize_begins(slot, block.address);
     let token = take_tag(slot, block);
@@ -159,7 +160,7 @@ pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Op
         let _ = shadow::store_plain::<SIZED>(block.addr(), scope, old, layer(block, old));
         return Some(resized);
     }
-    slot.count_resize();
+    slot.count_resize(scope);
     let [before, after] =
         [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
     if shadow::store_plain::<SIZED>(resized.addr(), scope, size, layer(resized, size)) {

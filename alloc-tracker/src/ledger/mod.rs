@@ -8,6 +8,7 @@
 //! Invariant: for every scope, the totals, the events in the ring and the counts that threads have not published yet
 //! add up to what the program has really allocated and freed. (The recorder adds to the totals what it reads from the
 //! ring.) The unpublished counts of one thread change the live bytes of all scopes together by at most [`SLACK`] bytes.
+pub mod tables;
 pub mod totals;
 
 mod counters;

@@ -26,7 +26,7 @@ pub fn live_slots() -> impl Iterator<Item = &'static Slot> {
         .filter(|slot| slot.taken.load(Ordering::Acquire) != 0)
 }
 
-/// How many blocks have been resized by threads with a slot, including threads that have ended.
+/// How many blocks of the program's have been resized by threads with a slot, including threads that have ended.
 pub fn resized() -> u64 {
     let used = USED.load(Ordering::Acquire).min(MAX_SLOTS);
     (0..used).filter_map(slot_at).map(Slot::resized).sum()

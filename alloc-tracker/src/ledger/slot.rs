@@ -54,7 +54,7 @@ pub struct Slot {
     pub op_call: AtomicU64,
     /// The announced category of the next block that takes the cold path, as its number + 1; 0 when none is announced.
     announced: AtomicU32,
-    /// How many blocks this thread, and those that had the slot before it, have resized.
+    /// How many blocks of the program's this thread, and those that had the slot before it, have resized.
     resized: AtomicU64,
     /// An address on the thread's stack, by which a survey recognises the stack among the mappings.
     pub stack_address: AtomicUsize,
@@ -135,12 +135,12 @@ impl Slot {
         self.publish_if_due();
     }
 
-    /// Counts that a block was resized.
-    pub fn count_resize(&self) {
-        bump(&self.resized, 1);
+    /// Counts that a block of `owner`'s was resized; the tracker's own are not counted.
+    pub fn count_resize(&self, owner: ScopeId) {
+        bump(&self.resized, u64::from(owner != TRACKER));
     }
 
-    /// How many blocks were resized.
+    /// How many blocks of the program's were resized.
     pub fn resized(&self) -> u64 {
         self.resized.load(Ordering::Relaxed)
     }

@@ -31,7 +31,7 @@ impl AtomicCounts {
 }
 
 static SCOPES: [AtomicCounts; MAX_SCOPES] = [const { AtomicCounts::new() }; MAX_SCOPES];
-/// Blocks that a thread without a slot resized.
+/// Blocks of the program's that a thread without a slot resized.
 pub static REALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 /// Frees of addresses that carry no tag.
 pub static FOREIGN_FREES: AtomicU64 = AtomicU64::new(0);

@@ -5,19 +5,14 @@ use super::counted::Counted;
 use super::resident::{Pagemap, Pages, in_core};
 use super::smaps::Range;
 use super::spent::{Probe, Stopwatch};
-use crate::event::ring;
-use crate::ledger::{self, Slot, stopwatch, totals};
+use crate::ledger::{self, Slot};
 use crate::sys::page_bytes;
-use crate::tag::{shadow, tiny};
-use crate::{devices, named_memory, scope, shared_memory, stacks, sys};
+use crate::{devices, named_memory, shared_memory, stacks, sys};
 
 /// The tables in the executable's own data, as address ranges.
 fn tables() -> Vec<(usize, usize)> {
-    let mut ranges = vec![ring::range(), totals::range(), stopwatch::range(), devices::range(), named_memory::range()];
-    ranges.push(shared_memory::range());
-    ranges.extend(shadow::ranges());
-    ranges.extend(tiny::ranges());
-    ranges.extend(scope::ranges());
+    let mut ranges = vec![devices::range(), named_memory::range(), shared_memory::range()];
+    ranges.extend(ledger::tables::ranges());
     ranges
 }
 

@@ -174,6 +174,15 @@ pub fn allocator() -> Allocator {
 mod tests {
     use super::*;
 
+    /// It has no pages.
+    #[test]
+    fn what_is_kept_for_the_recorder_is_no_memory_of_its() {
+        let kept = 64 << 20;
+        assert!(jemalloc::keep_spare(kept));
+        let of_tracker = claims().expect("jemalloc's statistics").of_tracker;
+        assert!(of_tracker < kept as u64 / 2, "{of_tracker}");
+    }
+
     /// Two blocks of tables, and an extent behind the first one or behind both.
     #[test]
     fn a_mapping_may_begin_and_end_with_tables() {

@@ -197,12 +197,12 @@ fn survey(
 ) -> Survey {
     let mut survey = Survey::default();
     let mappings: Vec<Mapping> = mappings.iter().flat_map(|mapping| cut(mapping, threads, &resident)).collect();
-    // The writable mapping of a file that ends where the next mapping begins.
-    let mut data_of: Option<&Mapping> = None;
+    // The writable mapping of a file, and where it ends, or the zero-initialised data behind it.
+    let mut data_of: Option<(&Mapping, usize)> = None;
     let has_driver = mappings.iter().any(|mapping| mapping.name.starts_with(DRIVER));
     for mapping in &mappings {
         let range = &mapping.range;
-        let behind = data_of.filter(|file| file.range.end == range.start);
+        let behind = data_of.filter(|&(_, end)| end == range.start).map(|(file, _)| file);
         data_of = None;
         let within = |other: &Range| other.start.max(range.start)..other.end.min(range.end);
         let tracked: u64 = tracker.iter().map(within).filter(|part| !part.is_empty()).map(|part| resident(&part)).sum();
@@ -216,7 +216,7 @@ fn survey(
             Kind::File => {
                 survey.files.add(&mapping.name, mapping.rss.saturating_sub(mapping.anonymous));
                 survey.written.add(&mapping.name, mapping.anonymous.saturating_sub(tracked));
-                data_of = mapping.writable.then_some(mapping);
+                data_of = mapping.writable.then_some((mapping, range.end));
             }
             Kind::Told(what) => survey.told.entry(what).or_default().add(&mapping.name, rss),
             Kind::ToldShared(what) => {
@@ -230,6 +230,9 @@ fn survey(
                     && !mapping.unreserved =>
             {
                 survey.data.add(&file.name, rss);
+                // The kernel parts such data where a table of the tracker's begins or ends (`ledger/tables.rs`).
+                let is_parted = tracker.iter().any(|table| table.start == range.end || table.end == range.end);
+                data_of = is_parted.then_some((file, range.end));
             }
             Kind::Shared => {
                 survey.shared += rss;

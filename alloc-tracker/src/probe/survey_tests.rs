@@ -46,6 +46,19 @@ fn every_mapping_has_one_kind() {
     assert_eq!(found, expected);
 }
 
+/// Tables of the tracker's are at 0x3000 and elsewhere. What follows at 0x6000 is not the file's.
+#[test]
+fn zero_initialised_data_is_parted_at_a_table() {
+    let data =
+        [0x2000..0x3000, 0x3000..0x4000, 0x4000..0x6000].map(|range| mapping(range, Kind::Anonymous, "", 10, 10));
+    let mut mappings = vec![mapping(0x1000..0x2000, Kind::File, "libc.so", 7, 1)];
+    mappings.extend(data);
+    mappings.push(mapping(0x6000..0x7000, Kind::Anonymous, "", 1_000, 1_000));
+    let found = survey(&mappings, &[], &[0x3000..0x4000, 0x9000..0xa000], |_| Vec::new(), |_| 10);
+    assert_eq!(found.data, parts(&[("libc.so", 20)]));
+    assert_eq!(found.other, parts(&[("unnamed mapping of 4 KiB at 0x6000", 1_000)]));
+}
+
 fn parsed(text: &str) -> Vec<Mapping> {
     smaps::parse(text.as_bytes()).expect("mappings")
 }

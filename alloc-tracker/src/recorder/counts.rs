@@ -17,7 +17,7 @@ pub fn by_scope() -> Vec<Counts> {
     by_scope
 }
 
-/// The number of blocks that were resized since the process began.
+/// The number of blocks of the program's that were resized since the process began.
 pub fn reallocations() -> u64 {
     totals::REALLOCATIONS.load(Ordering::Relaxed) + ledger::resized()
 }

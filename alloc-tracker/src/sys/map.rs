@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use super::errno::preserving_errno;
+use super::page::page_bytes;
 
 /// How many mappings the list holds. One mapping serves 256 MiB of heap or 64 threads, so no program comes near this.
 const MAX_MAPPINGS: usize = 4096;
@@ -46,9 +47,18 @@ fn map_anonymous(bytes: usize) -> *mut u8 {
         return ptr::null_mut();
     }
     // Otherwise the first touched entry could make a huge page of 2 MiB resident.
-    // SAFETY: the range was mapped just now and only this function knows of it; the advice changes no content.
-    unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
+    keep_pages_small(start.addr(), start.addr() + bytes);
     start.cast()
+}
+
+/// Sees to it that the kernel makes no huge page of what lies on the pages from `start` to `end`, addresses of live memory. Keeps `errno`,
+/// which a kernel without huge pages would set.
+pub fn keep_pages_small(start: usize, end: usize) {
+    let first = start / page_bytes() * page_bytes();
+    // SAFETY: the advice changes no content.
+    preserving_errno(|| unsafe {
+        libc::madvise(ptr::with_exposed_provenance_mut(first), end - first, libc::MADV_NOHUGEPAGE)
+    });
 }
 
 /// Whether the kernel has ever refused a mapping. If it has, some of the tracker's blocks may have no tag.

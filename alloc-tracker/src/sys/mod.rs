@@ -24,7 +24,7 @@ pub use clock::{later_ns, now_ns, unix_ns};
 pub use descriptors::own_descriptors;
 pub use errno::{preserving_errno, set_errno};
 pub use folder::{Entry, entries};
-pub use map::{get_or_map, map_zeroed, mappings, refused, unmap};
+pub use map::{get_or_map, keep_pages_small, map_zeroed, mappings, refused, unmap};
 pub use next_allocator::{next_free, next_realloc, object_of};
 #[cfg(feature = "stacks")]
 pub use own_stack::OwnStack;

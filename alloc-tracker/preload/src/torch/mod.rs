@@ -25,6 +25,10 @@
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
 //! they are not told. On x86-64 only, because the trial cannot show how a processor hands results back.
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "a part serves `asked.rs` alone, which is for x86-64")
+)]
 #[cfg(target_arch = "x86_64")]
 mod asked;
 mod builtins;
