@@ -1,6 +1,11 @@
 //! A call: where a thread is in a function, as far as unwinding needs it.
 use framehop::{FrameAddress, UnwindRegsNative};
 
+/// The bits of a return address that are an address. Code that signs return addresses, such as Debian 13's C library on processors that can
+/// check that, has the signature in those above (Linux, Documentation/arch/arm64/pointer-authentication.rst).
+#[cfg(target_arch = "aarch64")]
+const ADDRESS: framehop::aarch64::PtrAuthMask = framehop::aarch64::PtrAuthMask(u64::MAX >> 16);
+
 /// Where a call is, as far as unwinding needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -21,11 +26,11 @@ impl Call {
 
     /// The registers that framehop needs.
     pub fn registers(&self) -> UnwindRegsNative {
+        let &Call { stack_pointer, frame_pointer, .. } = self;
         #[cfg(target_arch = "x86_64")]
-        let link = self.address.address();
+        return UnwindRegsNative::new(self.address.address(), stack_pointer, frame_pointer);
         #[cfg(target_arch = "aarch64")]
-        let link = self.link;
-        UnwindRegsNative::new(link, self.stack_pointer, self.frame_pointer)
+        return UnwindRegsNative::new_with_ptr_auth_mask(ADDRESS, self.link, stack_pointer, frame_pointer);
     }
 
     /// The call at `address` with the registers that framehop has found.
