@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 use crate::workspace::Workspace;
-use crate::{bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, python, reproduce, suite, wheel};
+use crate::{aarch64, bench, cgroup_v2, data, demo, foreign, gate, libtorch, oracle, python, reproduce, suite, wheel};
 
 /// The commands of the project itself.
 #[derive(Debug, Parser)]
@@ -36,6 +36,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Get what the tests take from Debian at test time: the tests of glibc's malloc, and a jemalloc
     Foreign,
+    /// Run the tracker's tests and record whole programs on an emulated machine for aarch64, with pages of 4 and of 16 KiB
+    Aarch64(aarch64::Aarch64Args),
     /// Run the tracker and limited runs in control groups of version 2, in a virtual machine
     CgroupV2(cgroup_v2::CgroupV2Args),
     /// Get a full data set and check it
@@ -56,6 +58,7 @@ pub fn run(cli: Cli) -> Result<Outcome> {
         Command::Wheel(args) => wheel::run(&workspace, args).map(|()| Outcome::Fine),
         Command::Gate(args) => gate::run(&workspace, args),
         Command::Bench(args) => bench::run(&workspace, &args).map(|()| Outcome::Fine),
+        Command::Aarch64(args) => aarch64::run(&workspace, &args),
         Command::CgroupV2(args) => cgroup_v2::run(&workspace, &args),
         Command::Foreign => foreign::fetch(&workspace).map(|()| Outcome::Fine),
         Command::Data(args) => data::run(&workspace, args).map(|()| Outcome::Fine),

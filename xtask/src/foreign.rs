@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::debian;
+use crate::debian::Archive;
 use crate::workspace::Workspace;
 
 const NEXT_STEP: &str = "the tests that need it say that they were skipped";
@@ -24,7 +24,8 @@ pub fn fetch(workspace: &Workspace) -> Result<()> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let fresh = scratch.path().join("fresh");
     fs::create_dir_all(&fresh).context("cannot make a folder")?;
-    let source = debian::unpack("glibc-source", scratch.path(), NEXT_STEP)?.join("usr/src/glibc");
+    let debian = Archive::of_this_machine(NEXT_STEP);
+    let source = debian.unpack("glibc-source", scratch.path())?.join("usr/src/glibc");
     let archive = entry(&source, "glibc-", ".tar.xz").context("glibc-source has no glibc-VERSION.tar.xz")?;
     let name = archive.file_name().unwrap_or_default().to_string_lossy().replace(".tar.xz", "/malloc");
     let mut tar = Command::new("tar");
@@ -34,7 +35,7 @@ pub fn fetch(workspace: &Workspace) -> Result<()> {
         "tar could not unpack {} (it needs xz)",
         archive.display()
     );
-    let libraries = debian::unpack("libjemalloc2", scratch.path(), NEXT_STEP)?.join("usr/lib");
+    let libraries = debian.unpack("libjemalloc2", scratch.path())?.join("usr/lib");
     let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
     let library = libraries.join(machine).join("libjemalloc.so.2");
     fs::copy(&library, fresh.join("libjemalloc.so.2")).with_context(|| format!("no {}", library.display()))?;

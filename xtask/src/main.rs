@@ -10,8 +10,8 @@
 //! programs                             what cargo has built
 //! libtorch, debian, python             what is fetched: libtorch, packages of Debian, a Python with torch
 //! foreign, data, oracle                what the tests and the trainer get from packages
-//! callgrind, trainer_compare           runs of the programs that were built
-//! demo, gate, suite, bench, cgroup_v2, reproduce, wheel  the commands that build and run
+//! callgrind, trainer_compare, virtual_machine  runs of the programs that were built
+//! aarch64, bench, cgroup_v2, demo, gate, reproduce, suite, wheel  the commands that build and run
 //! cli                                  what can be typed
 //! ```
 //!
@@ -42,7 +42,9 @@ mod oracle;
 
 mod callgrind;
 mod trainer_compare;
+mod virtual_machine;
 
+mod aarch64;
 mod bench;
 mod cgroup_v2;
 mod demo;

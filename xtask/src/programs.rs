@@ -14,16 +14,32 @@ pub const EVERYTHING: [&str; 2] = ["--workspace", "--all-targets"];
 
 /// Runs `cargo build` in release; its own progress goes to the terminal. Returns the programs that it built.
 pub fn build(workspace: &Workspace, arguments: &[&str]) -> Result<Programs> {
+    run(workspace, &["build"], arguments, Kind::Program)
+}
+
+/// Compiles tests in release as [`build`] does programs, by the names of their targets.
+pub fn build_tests(workspace: &Workspace, arguments: &[&str]) -> Result<Programs> {
+    run(workspace, &["test", "--no-run"], arguments, Kind::Test)
+}
+
+/// What cargo may make that can be run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Program,
+    Test,
+}
+
+fn run(workspace: &Workspace, command: &[&str], arguments: &[&str], kind: Kind) -> Result<Programs> {
     let mut cargo = workspace.cargo();
-    cargo.args(["build", "--release", "--message-format=json-render-diagnostics"]).args(arguments);
+    cargo.args(command).args(["--release", "--message-format=json-render-diagnostics"]).args(arguments);
     let child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = child.context("cannot start cargo")?;
-    let programs =
-        lines(child.stdout.take().context("stdout is piped")?).filter_map(|line| executable(&line)).collect();
+    let stdout = child.stdout.take().context("stdout is piped")?;
+    let programs = lines(stdout).filter_map(|line| executable(&line, kind)).collect();
     if child.wait().context("cannot wait for cargo")?.success() {
         return Ok(Programs(programs));
     }
-    let what = format!("`cargo build --release {}` failed", arguments.join(" "));
+    let what = format!("`cargo {} --release {}` failed", command.join(" "), arguments.join(" "));
     Err(UserError::new(what, "see the compiler's messages above").into())
 }
 
@@ -42,13 +58,14 @@ impl Programs {
     }
 }
 
-/// Name and path of the program that a message of cargo's announces; none if it announces none, or a test.
-fn executable(message: &str) -> Option<(String, PathBuf)> {
+/// Name and path of the executable of that kind that a message of cargo's announces, if it does.
+fn executable(message: &str, kind: Kind) -> Option<(String, PathBuf)> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
     let path = message.get("executable")?.as_str()?;
-    let is_program = ["bin", "example"].contains(&message.pointer("/target/kind/0")?.as_str()?)
-        && !message.pointer("/profile/test")?.as_bool()?;
-    is_program.then(|| Some((message.pointer("/target/name")?.as_str()?.to_owned(), path.into())))?
+    let is_test = message.pointer("/profile/test")?.as_bool()?;
+    let is_program = !is_test && ["bin", "example"].contains(&message.pointer("/target/kind/0")?.as_str()?);
+    let is_it = if kind == Kind::Test { is_test } else { is_program };
+    is_it.then(|| Some((message.pointer("/target/name")?.as_str()?.to_owned(), path.into())))?
 }
 
 #[cfg(test)]
@@ -59,8 +76,10 @@ mod tests {
     fn the_programs_are_found_in_cargos_messages() {
         let message = r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"viewer"},
             "profile":{"test":false},"executable":"/t/release/viewer"}"#;
-        assert_eq!(executable(message), Some(("viewer".to_owned(), PathBuf::from("/t/release/viewer"))));
-        assert_eq!(executable(&message.replace("\"test\":false", "\"test\":true")), None);
-        assert_eq!(executable(r#"{"reason":"build-finished","success":true}"#), None);
+        let viewer = Some(("viewer".to_owned(), PathBuf::from("/t/release/viewer")));
+        assert_eq!((executable(message, Kind::Program), executable(message, Kind::Test)), (viewer.clone(), None));
+        let test = message.replace("\"test\":false", "\"test\":true");
+        assert_eq!((executable(&test, Kind::Program), executable(&test, Kind::Test)), (None, viewer));
+        assert_eq!(executable(r#"{"reason":"build-finished","success":true}"#, Kind::Program), None);
     }
 }

@@ -1,46 +1,8 @@
 //! What must be true of the files that a virtual machine with control groups of version 2 has left.
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use serde_json::Value;
+use crate::virtual_machine::check::Check;
+use crate::virtual_machine::left::{Left, bytes};
 
 const MIB: i64 = 1 << 20;
-
-/// One thing that must be true: what was seen, or what is wrong.
-#[derive(Debug)]
-pub struct Check {
-    /// What is checked.
-    pub name: &'static str,
-    /// What was seen; the error is what is wrong.
-    pub said: Result<String, String>,
-}
-
-/// The texts that the virtual machine left, by the names of their files.
-#[derive(Debug, Default)]
-pub struct Left(BTreeMap<String, String>);
-
-impl Left {
-    /// Reads the files in `folder`.
-    pub fn read(folder: &Path) -> Left {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let text = |entry: &std::fs::DirEntry| std::fs::read_to_string(entry.path()).ok();
-        Left(entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, text(&entry)?))).collect())
-    }
-
-    /// The kernel that ran.
-    pub fn kernel(&self) -> &str {
-        self.text("kernel").trim()
-    }
-
-    fn text(&self, name: &str) -> &str {
-        self.0.get(name).map_or("", String::as_str)
-    }
-
-    fn json(&self, name: &str) -> Result<Value, String> {
-        let text = self.text(name);
-        serde_json::from_str(text).map_err(|error| format!("{name}: {error}: {}", text.trim()))
-    }
-}
 
 /// All checks, in the order in which the programs ran.
 pub fn all(left: &Left) -> Vec<Check> {
@@ -48,7 +10,7 @@ pub fn all(left: &Left) -> Vec<Check> {
         Check { name: "a program that grows is killed at its limit", said: killed(left) },
         Check { name: "it says that the limit comes near", said: said_so(left) },
         Check { name: "its log names who broke the limit", said: named(left) },
-        Check { name: "the lines of the book sum to RSS", said: book(left) },
+        Check { name: "the lines of the book sum to RSS", said: left.account_closes("book.json") },
         Check { name: "from RSS to memory.max, the lines sum", said: beyond(left) },
         Check { name: "a training run under a limit ends well", said: trained(left) },
     ]
@@ -83,27 +45,6 @@ fn named(left: &Left) -> Result<String, String> {
     let text = left.text("recovered.txt");
     let said = text.lines().find(|line| line.starts_with("layer greedy broke the limit"));
     said.map(str::to_owned).ok_or_else(|| format!("no such line in: {text}"))
-}
-
-/// The bytes of a line; none where it could not be read.
-fn bytes(line: &Value) -> Option<i64> {
-    line["bytes"].as_i64()
-}
-
-fn book(left: &Left) -> Result<String, String> {
-    let json = left.json("book.json")?;
-    let lines = json["lines"].as_array().ok_or("no lines")?;
-    let sum: i64 = lines.iter().filter_map(bytes).sum();
-    let rss = json["rss_bytes"].as_i64().ok_or("no RSS")?;
-    let last = lines.last().map(|line| (&line["name"], bytes(line)));
-    let unexplained = match last {
-        Some((name, Some(bytes))) if name == "unexplained" => bytes,
-        other => return Err(format!("the last line is {other:?}")),
-    };
-    let seen = format!("RSS {rss}, unexplained {unexplained}");
-    // The bound that the book promises.
-    let small = unexplained.abs() <= (rss / 200).max(MIB);
-    if sum == rss && small { Ok(seen) } else { Err(format!("{seen}, the lines sum to {sum}")) }
 }
 
 fn beyond(left: &Left) -> Result<String, String> {
@@ -151,13 +92,9 @@ fn trained(left: &Left) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn left(files: &[(&str, &str)]) -> Left {
-        Left(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
-    }
-
     #[test]
     fn a_machine_that_left_nothing_passes_no_check() {
-        assert!(all(&Left::default()).iter().all(|check| check.said.is_err()));
+        assert!(all(&Left::default()).iter().all(|check| check.is_broken()));
     }
 
     /// 100 + 20 = 120 are used, and 300 more are room; the limit is 400 MiB.
@@ -174,24 +111,12 @@ mod tests {
                 line("memory.max", 400 * MIB, true),
                 line("swap of the group", 7, true),
             ];
-            beyond(&left(&[("book.json", &serde_json::json!({ "beyond": lines }).to_string())]))
+            beyond(&Left::of(&[("book.json", &serde_json::json!({ "beyond": lines }).to_string())]))
         };
         assert_eq!(
             account(120).as_deref(),
             Ok("PSS 100, (unexplained 20), memory.current 120, memory.max 419430400, swap of the group 7")
         );
         assert!(account(121).is_err_and(|wrong| wrong.starts_with("memory.current is 121")));
-    }
-
-    #[test]
-    fn a_book_must_sum_and_leave_little() {
-        let of = |rest: i64, rss: i64| {
-            let lines =
-                serde_json::json!([{"name": "requested", "bytes": 5 * MIB}, {"name": "unexplained", "bytes": rest}]);
-            book(&left(&[("book.json", &serde_json::json!({"rss_bytes": rss, "lines": lines}).to_string())]))
-        };
-        assert!(of(-9, 5 * MIB - 9).is_ok());
-        assert!(of(-9, 5 * MIB).is_err(), "it does not sum");
-        assert!(of(2 * MIB, 7 * MIB).is_err(), "too much is unexplained");
     }
 }

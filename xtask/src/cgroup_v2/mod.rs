@@ -1,33 +1,28 @@
 //! `cargo xtask cgroup-v2`: the tracker and limited runs in control groups of version 2, on a real kernel in a virtual machine.
 //!
 //! Most machines for tests and containers have one version of control groups, and cannot be given the other. So Debian's
-//! kernel boots under qemu, in software if need be, with version 2 mounted alone. It sees the files of this machine,
-//! read-only, so that the programs that were built here run there as they are.
+//! kernel boots with version 2 mounted alone. It sees the files of this machine, so that the programs that were built here run there
+//! as they are.
 //!
 //! ```text
-//! build -> image.rs (kernel and first files) -> qemu: init.sh, guest.sh -> files in a folder -> checks.rs -> a table
+//! build -> virtual_machine: guest.sh -> files in a folder -> checks.rs -> a table
 //! ```
 mod checks;
-mod image;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use comfy_table::Table;
-use comfy_table::presets::ASCII_MARKDOWN;
 
-use self::checks::{Check, Left};
-use crate::child::{OutputLine, stream_lines};
+use crate::debian::Archive;
 use crate::outcome::Outcome;
-use crate::prerequisite;
 use crate::programs;
-use crate::progress::Progress;
+use crate::virtual_machine::check::{self, Check};
+use crate::virtual_machine::left::Left;
+use crate::virtual_machine::{Guest, X86_64, image};
 use crate::workspace::Workspace;
 
-const QEMU: &str = "qemu-system-x86_64";
 const GUEST: &str = include_str!("guest.sh");
 
 /// What can be typed behind `cargo xtask cgroup-v2`.
@@ -46,7 +41,8 @@ pub struct CgroupV2Args {
 /// # Errors
 /// When the programs cannot be built, a package cannot be fetched, or the virtual machine does not run.
 pub fn run(workspace: &Workspace, args: &CgroupV2Args) -> Result<Outcome> {
-    if let Some(reason) = why_not() {
+    let not_here = (std::env::consts::ARCH != "x86_64").then(|| "it runs programs for x86-64 only".to_owned());
+    if let Some(reason) = X86_64.why_not().or(not_here) {
         println!("skipped: {reason}");
         return Ok(Outcome::Fine);
     }
@@ -64,71 +60,18 @@ pub fn run(workspace: &Workspace, args: &CgroupV2Args) -> Result<Outcome> {
     }
     fs::write(out.join("programs"), variables).context("cannot write a file")?;
     fs::write(out.join("guest.sh"), GUEST).context("cannot write a file")?;
-    let image = image::make(args.kernel.as_deref(), scratch.path())?;
-    boot(&image, &out, args.minutes)?;
+    let debian = Archive::of_this_machine(image::NEXT);
+    let usual = || debian.stands_for("linux-image-amd64");
+    let kernel = args.kernel.clone().or_else(usual);
+    let kernel = kernel.context("apt-cache knows no linux-image-amd64; give --kernel a package with a kernel")?;
+    let image = image::make(&debian, &kernel, scratch.path())?;
+    let guest = Guest { image: &image, root: Path::new("/"), out: &out, minutes: args.minutes };
+    X86_64.boot(&guest, "a virtual machine with control groups of version 2")?;
 
     let left = Left::read(&out);
     let checks = checks::all(&left);
-    println!("{}", table(&checks));
-    println!("Linux {}, {QEMU}", left.kernel());
-    let broken = checks.iter().any(|check| check.said.is_err());
+    println!("{}", check::table(&checks));
+    println!("Linux {}, {}", left.kernel(), X86_64.qemu);
+    let broken = checks.iter().any(Check::is_broken);
     Ok(if broken { Outcome::CheckFailed } else { Outcome::Fine })
-}
-
-/// Why the virtual machine cannot run here.
-fn why_not() -> Option<String> {
-    for (tool, package) in [(QEMU, "qemu-system-x86"), ("timeout", "coreutils"), ("xz", "xz-utils")] {
-        if !prerequisite::succeeds(Command::new(tool).arg("--version")) {
-            return Some(format!("no {tool} found; on Debian or Ubuntu: sudo apt-get install {package}"));
-        }
-    }
-    (std::env::consts::ARCH != "x86_64").then(|| "the virtual machine runs programs for x86-64 only".to_owned())
-}
-
-/// Runs the virtual machine to its end; what it says is shown as it comes.
-fn boot(image: &image::Image, out: &Path, minutes: u32) -> Result<()> {
-    let progress = Progress::open("a virtual machine with control groups of version 2");
-    let mut qemu = Command::new("timeout");
-    qemu.arg(format!("{minutes}m")).args([
-        QEMU,
-        "-accel",
-        "tcg,thread=multi",
-        "-cpu",
-        "max",
-        "-m",
-        "3072",
-        "-smp",
-        "2",
-    ]);
-    qemu.args(["-display", "none", "-nodefaults", "-serial", "stdio", "-no-reboot", "-append"]);
-    qemu.arg("console=ttyS0 quiet panic=-1").arg("-kernel").arg(&image.kernel).arg("-initrd").arg(&image.files);
-    // Without it, libtorch waits for the kernel to have collected enough chance.
-    qemu.args(["-device", "virtio-rng-pci"]);
-    let shared = |path: &Path, tag: &str| format!("local,path={},mount_tag={tag},security_model=none", path.display());
-    qemu.arg("-virtfs").arg(format!("{},readonly=on,multidevs=remap", shared(Path::new("/"), "host")));
-    qemu.arg("-virtfs").arg(shared(out, "out"));
-    let mut last = Vec::new();
-    let ended = stream_lines(&mut qemu, |line| {
-        let (OutputLine::Stdout(line) | OutputLine::Stderr(line)) = line;
-        progress.note(&line);
-        last.push(line);
-    });
-    let over = last.iter().any(|line| line.contains("guest: over"));
-    let tail = last[last.len().saturating_sub(20)..].join("\n    | ");
-    anyhow::ensure!(ended? && over, "the virtual machine did not come to its end in {minutes} minutes\n    | {tail}");
-    progress.done("");
-    Ok(())
-}
-
-fn table(checks: &[Check]) -> Table {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN).set_header(["check", "", "what was seen"]);
-    for check in checks {
-        let (verdict, seen) = match &check.said {
-            Ok(seen) => ("ok", seen),
-            Err(seen) => ("FAILED", seen),
-        };
-        table.add_row([check.name, verdict, seen]);
-    }
-    table
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::files::{NAMES, PinnedFile, SetFacts, gz_path, read};
-use crate::debian;
+use crate::debian::Archive;
 
 const PACKAGE: &str = "dataset-fashion-mnist";
 /// Where the package puts its files.
@@ -38,7 +38,7 @@ pub fn fetch(folder: &Path) -> Result<()> {
         "on another system get the Debian package {PACKAGE} by hand, unpack it (`ar x`, `tar xf data.tar.*`), and give the \
          trainer its folder {INSTALLED} with --data"
     );
-    let unpacked = debian::unpack(PACKAGE, scratch.path(), &by_hand)?;
+    let unpacked = Archive::of_this_machine(&by_hand).unpack(PACKAGE, scratch.path())?;
     store_from(&unpacked.join(INSTALLED), folder)
 }
 

@@ -5,11 +5,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::debian;
+use crate::debian::Archive;
 use crate::progress::Progress;
 
 const INIT: &str = include_str!("init.sh");
-const NEXT: &str = "this check needs Debian's packages; it is no part of `cargo xtask test`";
+/// What a user can do whose machine has no Debian packages.
+pub const NEXT: &str = "this check needs Debian's packages; it is no part of `cargo xtask test`";
 /// Modules that make the shared files visible, each behind those that it needs. A kernel has some of them built in.
 const MODULES: [&str; 11] = [
     "virtio",
@@ -34,11 +35,15 @@ pub struct Image {
     pub files: PathBuf,
 }
 
-/// Fetches the kernel of this package, or the usual one, and puts the archive together in `scratch`.
-pub fn make(kernel: Option<&str>, scratch: &Path) -> Result<Image> {
-    let package = kernel.map_or_else(usual_kernel, |kernel| Ok(kernel.to_owned()))?;
-    let unpacked = debian::unpack(&package, scratch, NEXT)?;
-    let busybox = debian::unpack("busybox-static", scratch, NEXT)?.join("bin/busybox");
+/// Fetches the kernel of this package and puts the archive together, in a folder of `scratch`.
+///
+/// # Errors
+/// When a package cannot be fetched, and when it has not what is looked for in it.
+pub fn make(debian: &Archive, package: &str, scratch: &Path) -> Result<Image> {
+    let scratch = &scratch.join(format!("boot-{package}"));
+    fs::create_dir_all(scratch).context("cannot make a folder")?;
+    let unpacked = debian.unpack(package, scratch)?;
+    let busybox = busybox_in(&debian.unpack("busybox-static", scratch)?)?;
     let progress = Progress::open(format!("the first files for {package}"));
     let root = scratch.join("first");
     for folder in ["bin", "modules"] {
@@ -62,23 +67,19 @@ pub fn make(kernel: Option<&str>, scratch: &Path) -> Result<Image> {
         init.display()
     );
     let files = scratch.join("first.cpio");
-    archive(&root, &busybox, &files)?;
+    // The machine's own busybox may not run here.
+    let packer = busybox_in(&Archive::of_this_machine(NEXT).unpack("busybox-static", &scratch.join("packer"))?)?;
+    archive(&root, &packer, &files)?;
     let starts = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-"));
     let kernel = present.iter().find(starts).with_context(|| format!("{package} has no kernel"))?.clone();
     progress.done("");
     Ok(Image { kernel, files })
 }
 
-/// The package that `linux-image-amd64` stands for.
-fn usual_kernel() -> Result<String> {
-    let shown = Command::new("apt-cache").args(["depends", "linux-image-amd64"]).output();
-    let text = String::from_utf8_lossy(&shown.context("cannot start apt-cache")?.stdout).into_owned();
-    depended(&text).context("apt-cache knows no linux-image-amd64; give --kernel a package with a kernel")
-}
-
-/// The first package that another depends on, by what apt-cache prints.
-fn depended(text: &str) -> Option<String> {
-    text.lines().find_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned)
+/// The program among the files of its package.
+fn busybox_in(unpacked: &Path) -> Result<PathBuf> {
+    let places = ["bin/busybox", "usr/bin/busybox"].map(|place| unpacked.join(place));
+    places.into_iter().find(|path| path.exists()).context("busybox-static has no busybox")
 }
 
 /// All files below `folder`.
@@ -135,12 +136,5 @@ mod tests {
         assert_eq!(module(Path::new("/m/9pnet_virtio.ko")), Some("9pnet_virtio"));
         assert_eq!(module(Path::new("/m/9p.ko.xz")), Some("9p"));
         assert_eq!(module(Path::new("/m/modules.dep")), None);
-    }
-
-    #[test]
-    fn the_usual_kernel_is_what_the_package_depends_on() {
-        let shown = "linux-image-amd64\n  Depends: linux-image-6.1.0-48-amd64\n  Suggests: linux-doc\n";
-        assert_eq!(depended(shown).as_deref(), Some("linux-image-6.1.0-48-amd64"));
-        assert_eq!(depended("N: Unable to locate package\n"), None);
     }
 }

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # The first process of the virtual machine. It makes this machine's files visible, read-only and with room in memory for what
-# is written over them, mounts control groups of version 2 alone, runs guest.sh among those files, and ends the machine.
+# is written over them, mounts control groups of version 2 alone, runs the script in /out among those files, and ends the machine.
 /bin/busybox mkdir -p /proc /dev /host /room /root
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
