@@ -25,7 +25,6 @@ fn states(timeline: &Timeline, mark: &str) -> Vec<ByLayer> {
 fn each_keeps_what_the_plan_says(model: &str, parameters: u64) {
     let (data, folder) = (small_data(8), tempfile::tempdir().expect("a folder"));
     let out = folder.path().join("a.timeline.json");
-    let mut peaks = Vec::new();
     for (typed, copies) in OPTIMIZERS {
         let size = ["--model", model, "--batch", "2", "--image-size", "33"];
         let plan = trainer(&[&["plan", "--json"], &size[..], typed].concat());
@@ -46,12 +45,13 @@ fn each_keeps_what_the_plan_says(model: &str, parameters: u64) {
         assert_eq!(states(&timeline, "end of backward"), [ByLayer::new(), planned], "{model} {typed:?}");
         assert_eq!(timeline.run["optimizer"], typed[1]);
         assert_eq!(timeline.run.contains_key("momentum"), matches!(typed[1], "sgd" | "nesterov"));
-        peaks.push(timeline.steps.last().expect("two steps").live_bytes);
-    }
-    // State is there at every instant of the second step, so that step's peak is higher by all of it at least. The run's peak
-    // may be in the first step, where libtorch needs memory that no later step needs.
-    for ((typed, copies), peak) in OPTIMIZERS.iter().zip(&peaks) {
-        assert!(*peak >= peaks[0] + copies * parameters * 4, "{model} {typed:?}: {peaks:?}");
+
+        // State is there at every instant of the second step, so its peak has all of it. (The steps' peaks of two runs do not say
+        // that: other memory in them differs from run to run by more than the batch's images, 20 KiB in one run of ten.)
+        let second = timeline.steps.last().expect("two steps");
+        let at_peak = second.by_category.get("optimizer_state").map_or(0, |&bytes| bytes);
+        assert!(at_peak >= copies * parameters * 4, "{model} {typed:?}: {at_peak} of {}", second.live_bytes);
+        assert_eq!(at_peak == 0, copies == 0, "{model} {typed:?}: {at_peak}");
     }
 }
 
