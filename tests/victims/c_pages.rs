@@ -6,6 +6,7 @@ use std::hint::black_box;
 use alloc_interpose as _;
 use alloc_tracker::phase;
 
+mod huge_pages;
 mod trap_kit;
 use trap_kit::*;
 
@@ -16,8 +17,7 @@ const GIB: usize = 1 << 30;
 
 /// The most by which the resident set grows with a block of 1 GiB that nobody touches: the allocator's own pages.
 fn own_pages() -> i64 {
-    let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
-    if setting.is_ok_and(|text| text.contains("[always]")) { 8 << 20 } else { 2 << 20 }
+    if huge_pages::are_always_on() { 8 << 20 } else { 2 << 20 }
 }
 
 fn main() {

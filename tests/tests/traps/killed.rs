@@ -12,6 +12,9 @@ use tests::{folder, text, viewer};
 use crate::counts::sums_hold;
 use crate::run::{LIMIT, MODES, run_as};
 
+#[path = "../../victims/huge_pages.rs"]
+mod huge_pages;
+
 /// What `viewer recover` makes of a log: a whole timeline whose sums hold, and whose peak no sample exceeds.
 pub fn recovered(log: &Path) -> Timeline {
     let out = log.with_extension("recovered.json");
@@ -176,11 +179,6 @@ impl Drop for Group {
     }
 }
 
-/// Whether the kernel makes huge pages of whatever it can: then pages of the allocator's that nobody touched are resident beside others.
-fn huge_pages_are_always_on() -> bool {
-    std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").is_ok_and(|text| text.contains("[always]"))
-}
-
 /// The kernel kills what outgrows its control group. 64 MiB are enough for what the trap holds, and not for long.
 #[test]
 fn by_the_kernel_for_its_memory() {
@@ -189,7 +187,7 @@ fn by_the_kernel_for_its_memory() {
         Err(why) => return println!("SKIPPED: no kill by a control group: {why}"),
     };
     let members = File::options().write(true).open(group.0.join("cgroup.procs")).expect("the group's members");
-    let least = if huge_pages_are_always_on() { 16 << 20 } else { 30 << 20 };
+    let least = if huge_pages::are_always_on() { 16 << 20 } else { 30 << 20 };
     for &mode in MODES {
         let mut command = Command::new(env!("CARGO_BIN_EXE_victim-trap-exit"));
         let members = members.try_clone().expect("a descriptor");

@@ -11,11 +11,11 @@ pub fn all(left: &Left, here: &Value) -> Vec<Check> {
         Check { name: "a program in C ends as it should", said: ends_well(left, "c.txt") },
         Check { name: "its peak and its blocks are those of the same source here", said: as_here(left, here) },
         Check { name: "its calls have names and lines", said: named(left) },
-        Check { name: "its account closes to RSS", said: left.account_closes("c.json") },
+        Check { name: "the account of the program in C closes to RSS", said: left.account_closes("c.json") },
         Check { name: "the tracker's tables are small", said: tables(left) },
         Check { name: "a program in Python ends as it should", said: ends_well(left, "python.txt") },
         Check { name: "its imports are layers", said: imports(left) },
-        Check { name: "its account closes to RSS", said: left.account_closes("python.json") },
+        Check { name: "the account of the program in Python closes to RSS", said: left.account_closes("python.json") },
     ]
 }
 

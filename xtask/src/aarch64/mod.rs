@@ -26,8 +26,8 @@ const KERNELS: [(&str, u32); 2] = [("linux-image-arm64", 4), ("linux-image-arm64
 /// What can be typed behind `cargo xtask aarch64`.
 #[derive(Debug, Args)]
 pub struct Aarch64Args {
-    /// Package of a kernel for arm64 [default: the two that linux-image-arm64 and linux-image-arm64-16k stand for, where there are
-    /// both].
+    /// Package of a kernel for arm64 [default: those that linux-image-arm64 and linux-image-arm64-16k stand for; a release without
+    /// the second has the first alone].
     #[arg(long, value_name = "PACKAGE")]
     kernel: Option<String>,
     /// Take all packages from another release of Debian than this machine's, such as trixie, the first with a kernel of 16 KiB.

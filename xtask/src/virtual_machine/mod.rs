@@ -24,7 +24,7 @@ pub struct Machine {
     /// The emulator.
     pub qemu: &'static str,
     /// The package of Debian and Ubuntu that has it.
-    pub package: &'static str,
+    package: &'static str,
     /// What the emulator is told of the machine.
     board: &'static [&'static str],
     /// What the kernel writes to.
