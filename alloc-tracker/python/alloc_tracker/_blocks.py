@@ -1,6 +1,7 @@
 """What a block is for."""
 
 import ctypes
+import sys
 from enum import IntEnum
 from typing import Any, Optional
 
@@ -36,7 +37,13 @@ def _address(block: Any) -> int:
     if interface is not None:
         return interface["data"][0]
     # Of a buffer that may be written to, such as a bytearray's.
-    return ctypes.addressof(ctypes.c_char.from_buffer(block))
+    address = ctypes.addressof(ctypes.c_char.from_buffer(block))
+    # From 3.15 on a bytearray's buffer is that of a bytes object, and the block is that object.
+    return address - _BYTES_HEAD if isinstance(block, bytearray) and sys.version_info >= (3, 15) else address
+
+
+_BYTES_HEAD = bytes.__basicsize__ - 1
+"""Bytes before the content of a ``bytes``. Its size with no content counts the zero behind it."""
 
 
 def label(block: Any, category: Category, layer: Optional[str] = None) -> bool:

@@ -2,9 +2,10 @@
 name.
 
 Python holds a lock for each module that it imports, by ``with _ModuleLockManager(name)`` in ``importlib._bootstrap``; so did every
-version from 3.8 to 3.14. The class here takes that one's place, and enters a scope besides. So no frame of this file is on the stack
-while a module runs, and tracebacks, finders, loaders and specs are what they would be without it. Nobody promises that Python goes on
-to import that way. Where it does not, imports are not told, and the fact ``imports`` says so.
+version from 3.8 to 3.15. From 3.15 on, a module within a package has ``_HierarchicalLockManager``, which holds its packages' locks as
+well. The classes here take their places, and enter a scope besides. So no frame of this file is on the stack while a module runs, and
+tracebacks, finders, loaders and specs are what they would be without it. Nobody promises that Python goes on to import that way. Where
+it does not, imports are not told, and the fact ``imports`` says so.
 """
 
 import _thread
@@ -16,6 +17,9 @@ from ._library import functions, text
 
 _MOST = 2000
 """How many layers there may be, of the 32,765 scopes that the library has room for. A module beyond them is its importer's."""
+
+_MANAGERS = ("_ModuleLockManager", "_HierarchicalLockManager")
+"""The classes in ``importlib._bootstrap`` that hold locks. Every version has the first."""
 
 _waiting: Dict[str, Callable[[Any], None]] = {}
 """By a module's name: what wants to know of it, once."""
@@ -33,9 +37,8 @@ def _is_ready(module: str) -> bool:
     return found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False)
 
 
-def _that_tells(locks: Any) -> Any:
-    """A class that does what ``locks`` does, and tells of the import for which it is made."""
-    thread, layers = _Thread(), {}  # type: Any, Dict[str, bytes]
+def _that_tells(locks: Any, thread: _Thread, layers: Dict[str, bytes]) -> Any:
+    """A class that does what ``locks`` does, and tells of the import for which it is made. ``layers``: those of modules that were met."""
     acquire, release = locks.__enter__, locks.__exit__
     enter_phase, enter_layer, leave = functions.enter_phase, functions.enter_layer_alone, functions.leave
 
@@ -102,11 +105,17 @@ def _tell() -> None:
     """Has imports told from now on, in a process that is recorded."""
     if functions is None:
         return
-    locks = getattr(_bootstrap, "_ModuleLockManager", None)
-    if not isinstance(locks, type) or getattr(locks("alloc_tracker"), "_name", None) != "alloc_tracker":
+    managers = {name: getattr(_bootstrap, name) for name in _MANAGERS if hasattr(_bootstrap, name)}
+    if _MANAGERS[0] not in managers or not all(_is_known(locks) for locks in managers.values()):
         functions.fact(b"imports", b"not told: this Python imports in another way")
         return
-    _bootstrap._ModuleLockManager = _that_tells(locks)
+    thread, layers = _Thread(), {}  # type: _Thread, Dict[str, bytes]
+    for name, locks in managers.items():
+        setattr(_bootstrap, name, _that_tells(locks, thread, layers))
+
+
+def _is_known(locks: Any) -> bool:
+    return isinstance(locks, type) and getattr(locks("alloc_tracker"), "_name", None) == "alloc_tracker"
 
 
 # Here, so that a package that is loaded again does not tell twice.

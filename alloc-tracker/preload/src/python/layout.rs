@@ -33,6 +33,8 @@ pub enum Position {
 pub struct Layout {
     /// In the thread's state: the innermost frame, or what has it.
     pub state_frame: u64,
+    /// In the thread's state: the empty frame that every chain ends with, before any evaluation (from 3.15 on).
+    pub state_base: Option<u64>,
     /// In what the thread's state has: the innermost frame.
     pub frame_in: Option<u64>,
     /// In a frame: the one that called it.
@@ -65,6 +67,7 @@ pub const C_STACK: u8 = 3;
 /// Up to 3.10 a frame is an object; these are 3.8's and 3.9's.
 const OBJECTS: Layout = Layout {
     state_frame: 24,
+    state_base: None,
     frame_in: None,
     frame_back: 24,
     frame_code: 32,
@@ -81,6 +84,7 @@ const OBJECTS: Layout = Layout {
 
 const V3_11: Layout = Layout {
     state_frame: 56,
+    state_base: None,
     frame_in: Some(8),
     frame_back: 48,
     frame_code: 32,
@@ -108,7 +112,27 @@ const V3_12: Layout = Layout {
 
 /// The table's first word, as text, and how many words of it are read.
 const COOKIE: &[u8; 8] = b"xdebugpy";
-const TABLE: usize = 71;
+const TABLE: usize = 93;
+
+/// Which words of the table say where something is.
+#[derive(Clone, Copy, Debug)]
+struct Words {
+    /// The innermost frame, in the thread's state.
+    state_frame: usize,
+    /// The frame that every chain ends with, in the thread's state.
+    state_base: Option<usize>,
+    /// In a frame: its caller. Code, position, locals and owner follow.
+    frame: usize,
+    /// In a code object: the file's name. The name, the name with what it is in, the table of lines, the first line, three that are not
+    /// read and the code follow.
+    code: usize,
+    /// The size of an ASCII text's head.
+    text: usize,
+}
+
+const W3_13: Words = Words { state_frame: 23, state_base: None, frame: 29, code: 35, text: 70 };
+const W3_14: Words = Words { state_frame: 26, state_base: None, frame: 32, code: 40, text: 80 };
+const W3_15: Words = Words { state_frame: 26, state_base: Some(27), frame: 40, code: 48, text: 92 };
 
 impl Layout {
     /// That of the version whose number is `hexversion` (`sys.hexversion`). `runtime`: where `_PyRuntime` is.
@@ -121,40 +145,46 @@ impl Layout {
             0x030a => Ok(Layout { frame_position: 96, position: Position::Units, lines: Lines::Ranges, ..OBJECTS }),
             0x030b => Ok(V3_11),
             0x030c => Ok(V3_12),
-            0x030d => {
-                let mut table = [0; TABLE];
-                for (place, word) in (runtime..).step_by(8).zip(&mut table) {
-                    *word = Asked.word(place).ok_or(c"_PyRuntime cannot be read")?;
-                }
-                Self::from_table(hexversion, &table)
-            }
-            _ => Err(c"this is known for CPython 3.8 to 3.13"),
+            0x030d => Self::from_runtime(hexversion, runtime, W3_13),
+            0x030e => Self::from_runtime(hexversion, runtime, W3_14),
+            0x030f => Self::from_runtime(hexversion, runtime, W3_15),
+            _ => Err(c"this is known for CPython 3.8 to 3.15"),
         }
     }
 
-    /// What 3.13's table says.
-    fn from_table(hexversion: u32, table: &[u64; TABLE]) -> Result<Layout, &'static CStr> {
+    /// What the table says that `_PyRuntime` begins with.
+    fn from_runtime(hexversion: u32, runtime: u64, words: Words) -> Result<Layout, &'static CStr> {
+        let mut table = [0; TABLE];
+        for (place, word) in (runtime..).step_by(8).zip(&mut table) {
+            *word = Asked.word(place).ok_or(c"_PyRuntime cannot be read")?;
+        }
+        Self::from_table(hexversion, &table, words)
+    }
+
+    fn from_table(hexversion: u32, table: &[u64; TABLE], words: Words) -> Result<Layout, &'static CStr> {
         if table[0].to_ne_bytes() != *COOKIE || table[1] != u64::from(hexversion) {
             return Err(c"_PyRuntime does not begin with this version's table of offsets");
         }
         if table[2] != 0 {
             return Err(c"this is not known for a Python without the lock");
         }
+        let (frame, code) = (&table[words.frame..], &table[words.code..]);
         Ok(Layout {
-            state_frame: table[23],
+            state_frame: table[words.state_frame],
+            state_base: words.state_base.map(|word| table[word]),
             frame_in: None,
-            frame_back: table[29],
-            frame_code: table[30],
-            frame_position: table[31],
-            position: Position::Address(table[43]),
-            borders: Borders::EmptyFrame(table[33]),
-            code_file: table[35],
-            code_name: table[37],
-            code_first_line: table[39],
-            code_lines: table[38],
+            frame_back: frame[0],
+            frame_code: frame[1],
+            frame_position: frame[2],
+            position: Position::Address(code[8]),
+            borders: Borders::EmptyFrame(frame[4]),
+            code_file: code[0],
+            code_name: code[2],
+            code_first_line: code[4],
+            code_lines: code[3],
             lines: Lines::Locations,
-            // The table has the size of an ASCII text's head. Behind it, other texts have two words more.
-            text: [table[70], table[70] + 16],
+            // Behind an ASCII text's head, other texts have two words more.
+            text: [table[words.text], table[words.text] + 16],
         })
     }
 }
@@ -163,28 +193,86 @@ impl Layout {
 mod tests {
     use super::*;
 
-    /// 3.13.0's table, as far as it is read, and what its headers say.
-    #[test]
-    fn the_table_of_3_13_is_read_as_its_headers_have_it() {
+    /// A version's table as far as it is read: its number, and what the words at these places are.
+    fn table(hexversion: u32, said: &[(usize, u64)]) -> [u64; TABLE] {
         let mut table = [0; TABLE];
-        table[0] = u64::from_ne_bytes(*COOKIE);
-        table[1] = 0x030d_00f0;
-        for (word, offset) in
-            [(23, 72), (29, 8), (30, 0), (31, 56), (33, 70), (35, 112), (37, 128), (38, 136), (39, 68)]
-        {
-            table[word] = offset;
-        }
-        (table[43], table[70]) = (200, 40);
-        let expected = Layout { state_frame: 72, frame_in: None, position: Position::Address(200), ..V3_12 };
-        assert_eq!(Layout::from_table(0x030d_00f0, &table), Ok(expected));
-        assert!(Layout::from_table(0x030d_01f0, &table).is_err(), "another version's");
+        (table[0], table[1]) = (u64::from_ne_bytes(*COOKIE), u64::from(hexversion));
+        said.iter().for_each(|&(word, offset)| table[word] = offset);
+        table
+    }
+
+    /// What the versions' tables say, read from running Pythons on x86-64; and what their headers do.
+    #[test]
+    fn tables_are_read_as_the_headers_have_them() {
+        let t3_13 = table(
+            0x030d_00f0,
+            &[
+                (23, 72),
+                (29, 8),
+                (30, 0),
+                (31, 56),
+                (33, 70),
+                (35, 112),
+                (37, 128),
+                (38, 136),
+                (39, 68),
+                (43, 200),
+                (70, 40),
+            ],
+        );
+        let v3_13 = Layout { state_frame: 72, position: Position::Address(200), frame_in: None, ..V3_12 };
+        assert_eq!(Layout::from_table(0x030d_00f0, &t3_13, W3_13), Ok(v3_13));
+
+        let t3_14 = table(
+            0x030e_08f0,
+            &[
+                (26, 72),
+                (32, 8),
+                (33, 0),
+                (34, 56),
+                (36, 74),
+                (40, 112),
+                (42, 128),
+                (43, 136),
+                (44, 68),
+                (48, 208),
+                (80, 40),
+            ],
+        );
+        let v3_14 = Layout { borders: Borders::EmptyFrame(74), position: Position::Address(208), ..v3_13 };
+        assert_eq!(Layout::from_table(0x030e_08f0, &t3_14, W3_14), Ok(v3_14));
+
+        let t3_15 = table(
+            0x030f_00f0,
+            &[
+                (26, 72),
+                (27, 80),
+                (40, 8),
+                (41, 0),
+                (42, 56),
+                (44, 74),
+                (48, 112),
+                (50, 128),
+                (51, 136),
+                (52, 68),
+                (56, 208),
+                (92, 40),
+            ],
+        );
+        assert_eq!(Layout::from_table(0x030f_00f0, &t3_15, W3_15), Ok(Layout { state_base: Some(80), ..v3_14 }));
+    }
+
+    #[test]
+    fn other_tables_are_refused() {
+        let mut table = table(0x030d_00f0, &[]);
+        assert!(Layout::from_table(0x030d_01f0, &table, W3_13).is_err(), "another version's");
         table[2] = 1;
-        assert!(Layout::from_table(0x030d_00f0, &table).is_err(), "without the lock");
+        assert!(Layout::from_table(0x030d_00f0, &table, W3_13).is_err(), "without the lock");
     }
 
     #[test]
     fn versions_that_were_not_looked_at_have_none() {
-        assert!(Layout::of(0x0307_11f0, 0).is_err() && Layout::of(0x030e_00f0, 0).is_err());
+        assert!(Layout::of(0x0307_11f0, 0).is_err() && Layout::of(0x0310_00f0, 0).is_err());
         assert!(Layout::of(0x030d_00f0, 0).is_err(), "there is no table at 0");
         assert_eq!(Layout::of(0x030b_07f0, 0), Ok(V3_11));
     }

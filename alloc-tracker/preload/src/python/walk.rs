@@ -19,7 +19,9 @@ pub fn frames(memory: impl Memory, layout: &Layout, code_type: u64, state: u64, 
     let Some(mut frame) = innermost(memory, layout, state) else { return (0, false) };
     // Whether the frame written last may get callers within its evaluation.
     let mut is_open = false;
-    while frame != 0 {
+    // Null, or a frame that no evaluation has.
+    let end = layout.state_base.and_then(|at| memory.word(state.wrapping_add(at))).unwrap_or(0);
+    while frame != 0 && frame != end {
         let ends_evaluation = match layout.borders {
             Borders::EmptyFrame(at) if memory.byte(frame.wrapping_add(at)) == Some(C_STACK) => {
                 if is_open {
@@ -61,7 +63,8 @@ fn number(memory: impl Memory, layout: &Layout, code_type: u64, frame: u64) -> u
         Borders::Flag(at) => memory.byte(frame.wrapping_add(at)).is_some_and(|flag| flag != 0),
         Borders::EmptyFrame(_) => false,
     };
-    let code = memory.word(frame.wrapping_add(layout.frame_code)).unwrap_or(0);
+    // From 3.14 on, the lowest two bits say who counts this reference. No object has them in its address.
+    let code = memory.word(frame.wrapping_add(layout.frame_code)).unwrap_or(0) & !3;
     let function = code::number(memory, layout, code_type, code).map_or(0, u64::from);
     let unit = unit(memory, layout, frame, code).unwrap_or(0);
     (if begins { OUTERMOST } else { 0 }) | function << UNIT_BITS | unit
@@ -86,6 +89,7 @@ mod tests {
 
     const LAYOUT: Layout = Layout {
         state_frame: 0,
+        state_base: None,
         frame_in: None,
         frame_back: 0,
         frame_code: 8,
@@ -102,15 +106,20 @@ mod tests {
 
     /// The frames of a chain, the innermost first: whether each is an empty one.
     fn told(chain: &[bool], most: usize) -> (Vec<u64>, bool) {
+        told_by(LAYOUT, chain, most)
+    }
+
+    /// The same where the thread's state says, at 8, which frame is the last.
+    fn told_by(layout: Layout, chain: &[bool], most: usize) -> (Vec<u64>, bool) {
         let mut frames = vec![[0u64; 4]; chain.len() + 1];
         let begin = frames.as_ptr().expose_provenance() as u64;
         for (place, &is_empty) in chain.iter().enumerate() {
             let next = if place + 1 < chain.len() { begin + 32 * (place as u64 + 1) } else { 0 };
             frames[place] = [next, 0, 0, if is_empty { u64::from(C_STACK) } else { 0 }];
         }
-        let state = Box::new(begin);
+        let state = Box::new([begin, begin + 32 * (chain.len() as u64 - 1)]);
         let mut into = vec![0; most];
-        let (told, more) = super::frames(Asked, &LAYOUT, 1, (&raw const *state).expose_provenance() as u64, &mut into);
+        let (told, more) = super::frames(Asked, &layout, 1, (&raw const *state).expose_provenance() as u64, &mut into);
         into.truncate(told);
         (into.iter().map(|frame| frame & OUTERMOST).collect(), more)
     }
@@ -127,5 +136,14 @@ mod tests {
         assert_eq!(told(&[false, false], 9), (vec![inner, outer], false), "the chain's end is a border");
         assert_eq!(told(&[false, false, true], 2), (vec![inner, outer], false));
         assert_eq!(told(&[false, false, false, true], 2), (vec![inner; 2], true));
+    }
+
+    #[test]
+    fn the_frame_that_every_chain_ends_with_is_no_evaluation() {
+        let layout = Layout { state_base: Some(8), ..LAYOUT };
+        assert_eq!(told_by(layout, &[false, false, true, true], 9), (vec![0, OUTERMOST], false));
+        assert_eq!(told_by(layout, &[true, true], 9), (vec![OUTERMOST], false), "one that has just begun");
+        assert_eq!(told_by(layout, &[true], 9), (vec![], false), "none");
+        assert_eq!(told(&[false, false, true, true], 9), (vec![0, OUTERMOST, OUTERMOST], false), "before 3.15");
     }
 }
