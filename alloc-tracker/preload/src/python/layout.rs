@@ -13,7 +13,7 @@ pub enum Borders {
     Everywhere,
     /// A flag in the frame, at this place (3.11).
     Flag(u64),
-    /// An empty frame comes behind it: one whose owner, a byte at this place, is the C stack (from 3.12 on).
+    /// An empty frame comes behind it: one whose owner, a byte at this place, is [`C_STACK`] (from 3.12 on).
     EmptyFrame(u64),
 }
 
@@ -61,7 +61,7 @@ pub struct Layout {
     pub text: [u64; 2],
 }
 
-/// The owner of an empty frame: the C stack.
+/// The owner of an empty frame: the C stack, which 3.14 calls the interpreter.
 pub const C_STACK: u8 = 3;
 
 /// Up to 3.10 a frame is an object; these are 3.8's and 3.9's.
