@@ -27,6 +27,10 @@ class Category(IntEnum):
     """What an operator needs while it runs."""
 
 
+_BYTES_HEAD = bytes.__basicsize__ - 1
+"""Bytes before the content of a ``bytes``. Its size with no content counts the zero behind it."""
+
+
 def _address(block: Any) -> int:
     if isinstance(block, int):
         return block
@@ -40,10 +44,6 @@ def _address(block: Any) -> int:
     address = ctypes.addressof(ctypes.c_char.from_buffer(block))
     # From 3.15 on a bytearray's buffer is that of a bytes object, and the block is that object.
     return address - _BYTES_HEAD if isinstance(block, bytearray) and sys.version_info >= (3, 15) else address
-
-
-_BYTES_HEAD = bytes.__basicsize__ - 1
-"""Bytes before the content of a ``bytes``. Its size with no content counts the zero behind it."""
 
 
 def label(block: Any, category: Category, layer: Optional[str] = None) -> bool:

@@ -46,8 +46,8 @@ fn each_keeps_what_the_plan_says(model: &str, parameters: u64) {
         assert_eq!(timeline.run["optimizer"], typed[1]);
         assert_eq!(timeline.run.contains_key("momentum"), matches!(typed[1], "sgd" | "nesterov"));
 
-        // State is there at every instant of the second step, so its peak has all of it. (The steps' peaks of two runs do not say
-        // that: other memory in them differs from run to run by more than the batch's images, 20 KiB in one run of ten.)
+        // State is there at every instant of the second step, so its peak has all of it. (Two runs' peaks cannot be
+        // compared for that: memory that is no tensor's differs from run to run, by 20 KiB in one run of ten.)
         let second = timeline.steps.last().expect("two steps");
         let at_peak = second.by_category.get("optimizer_state").map_or(0, |&bytes| bytes);
         assert!(at_peak >= copies * parameters * 4, "{model} {typed:?}: {at_peak} of {}", second.live_bytes);

@@ -61,7 +61,7 @@ pub struct Layout {
     pub text: [u64; 2],
 }
 
-/// The owner of an empty frame: the C stack, which 3.14 calls the interpreter.
+/// The owner of an empty frame: `FRAME_OWNED_BY_CSTACK` up to 3.13, `FRAME_OWNED_BY_INTERPRETER` from 3.14 on.
 pub const C_STACK: u8 = 3;
 
 /// Up to 3.10 a frame is an object; these are 3.8's and 3.9's.
@@ -152,15 +152,14 @@ impl Layout {
         }
     }
 
-    /// What the table says that `_PyRuntime` begins with.
+    /// Reads the table that `_PyRuntime` begins with.
     fn from_runtime(hexversion: u32, runtime: u64, words: Words) -> Result<Layout, &'static CStr> {
-        let mut table = [0; TABLE];
-        for (place, word) in (runtime..).step_by(8).zip(&mut table) {
-            *word = Asked.word(place).ok_or(c"_PyRuntime cannot be read")?;
-        }
-        Self::from_table(hexversion, &table, words)
+        let mut table = [[0; 8]; TABLE];
+        Asked.read(runtime, table.as_flattened_mut()).ok_or(c"_PyRuntime cannot be read")?;
+        Self::from_table(hexversion, &table.map(u64::from_ne_bytes), words)
     }
 
+    /// What a version's table says, whose words these are.
     fn from_table(hexversion: u32, table: &[u64; TABLE], words: Words) -> Result<Layout, &'static CStr> {
         if table[0].to_ne_bytes() != *COOKIE || table[1] != u64::from(hexversion) {
             return Err(c"_PyRuntime does not begin with this version's table of offsets");
@@ -193,73 +192,29 @@ impl Layout {
 mod tests {
     use super::*;
 
-    /// A version's table as far as it is read: its number, and what the words at these places are.
-    fn table(hexversion: u32, said: &[(usize, u64)]) -> [u64; TABLE] {
+    /// A version's table as far as it is read: its number, and the words from these places on.
+    fn table(hexversion: u32, said: &[(usize, &[u64])]) -> [u64; TABLE] {
         let mut table = [0; TABLE];
         (table[0], table[1]) = (u64::from_ne_bytes(*COOKIE), u64::from(hexversion));
-        said.iter().for_each(|&(word, offset)| table[word] = offset);
+        said.iter().for_each(|&(place, words)| table[place..][..words.len()].copy_from_slice(words));
         table
     }
 
     /// What the versions' tables say, read from running Pythons on x86-64; and what their headers do.
     #[test]
     fn tables_are_read_as_the_headers_have_them() {
-        let t3_13 = table(
-            0x030d_00f0,
-            &[
-                (23, 72),
-                (29, 8),
-                (30, 0),
-                (31, 56),
-                (33, 70),
-                (35, 112),
-                (37, 128),
-                (38, 136),
-                (39, 68),
-                (43, 200),
-                (70, 40),
-            ],
-        );
+        let code = |begin| [112, 120, 128, 136, 68, 52, 96, 104, begin];
+        let said: [(usize, &[u64]); 4] = [(23, &[72]), (29, &[8, 0, 56, 72, 70]), (35, &code(200)), (70, &[40])];
         let v3_13 = Layout { state_frame: 72, position: Position::Address(200), frame_in: None, ..V3_12 };
-        assert_eq!(Layout::from_table(0x030d_00f0, &t3_13, W3_13), Ok(v3_13));
+        assert_eq!(Layout::from_table(0x030d_00f0, &table(0x030d_00f0, &said), W3_13), Ok(v3_13));
 
-        let t3_14 = table(
-            0x030e_08f0,
-            &[
-                (26, 72),
-                (32, 8),
-                (33, 0),
-                (34, 56),
-                (36, 74),
-                (40, 112),
-                (42, 128),
-                (43, 136),
-                (44, 68),
-                (48, 208),
-                (80, 40),
-            ],
-        );
+        let said: [(usize, &[u64]); 4] = [(26, &[72]), (32, &[8, 0, 56, 80, 74]), (40, &code(208)), (80, &[40])];
         let v3_14 = Layout { borders: Borders::EmptyFrame(74), position: Position::Address(208), ..v3_13 };
-        assert_eq!(Layout::from_table(0x030e_08f0, &t3_14, W3_14), Ok(v3_14));
+        assert_eq!(Layout::from_table(0x030e_08f0, &table(0x030e_08f0, &said), W3_14), Ok(v3_14));
 
-        let t3_15 = table(
-            0x030f_00f0,
-            &[
-                (26, 72),
-                (27, 80),
-                (40, 8),
-                (41, 0),
-                (42, 56),
-                (44, 74),
-                (48, 112),
-                (50, 128),
-                (51, 136),
-                (52, 68),
-                (56, 208),
-                (92, 40),
-            ],
-        );
-        assert_eq!(Layout::from_table(0x030f_00f0, &t3_15, W3_15), Ok(Layout { state_base: Some(80), ..v3_14 }));
+        let said: [(usize, &[u64]); 4] = [(26, &[72, 80]), (40, &[8, 0, 56, 80, 74]), (48, &code(208)), (92, &[40])];
+        let v3_15 = Layout { state_base: Some(80), ..v3_14 };
+        assert_eq!(Layout::from_table(0x030f_00f0, &table(0x030f_00f0, &said), W3_15), Ok(v3_15));
     }
 
     #[test]
