@@ -23,6 +23,7 @@ mod thread;
 mod thread_lane;
 #[cfg(feature = "stacks")]
 mod thread_number;
+mod thread_word;
 
 pub use lane::Lane;
 pub use pool::{live_slots, most_threads, resized};

@@ -3,7 +3,6 @@
 //! A thread starts without a slot, and so with a closed lane. It gets one when it allocates its first block or enters
 //! its first scope. While the thread is getting its slot, and again from the moment at which it gives the slot back at
 //! its end, it is *between slots*: what it allocates then is published at once.
-use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
@@ -16,17 +15,24 @@ use super::slot::Slot;
 #[cfg(feature = "stacks")]
 use super::slot::emit;
 use super::thread_lane::{close_lane, set_lane};
+use super::thread_word::thread_word;
 use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
 use crate::sys::last_thread;
 use crate::{scope, sys};
 
-thread_local! {
-    // These are plain memory without destructors, so that they work until the thread's very last instruction.
-    static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
-    static BETWEEN_SLOTS: Cell<bool> = const { Cell::new(false) };
-    static AS_TRACKER: Cell<bool> = const { Cell::new(false) };
-}
+thread_word!(
+    /// The thread's slot; null when it has none.
+    own_slot: *const super::Slot, "alloc_tracker_slot", const 0, std::ptr::null()
+);
+thread_word!(
+    /// 1 while the thread is between slots.
+    between_slots: usize, "alloc_tracker_between_slots", const 0, 0
+);
+thread_word!(
+    /// 1 while a thread without a slot works as the tracker.
+    works_as_tracker: usize, "alloc_tracker_works_as_tracker", const 0, 0
+);
 
 /// The scope that a new thread starts in: before `main` that of the runtime, afterwards [`NOBODY`].
 static DEFAULT_SCOPE: AtomicU16 = AtomicU16::new(RUNTIME);
@@ -40,8 +46,8 @@ pub fn main_begins() {
 
 /// The calling thread's slot, if it has one.
 fn current() -> Option<&'static Slot> {
-    // SAFETY: SLOT is null or points to a slot, in a mapping that is never unmapped.
-    unsafe { SLOT.with(Cell::get).as_ref() }
+    // SAFETY: the pointer is null or to a slot, in a mapping that is never unmapped.
+    unsafe { own_slot::get().as_ref() }
 }
 
 /// Moves what the calling thread's lane has counted to the thread's counters.
@@ -73,10 +79,10 @@ pub fn acquire() -> Option<&'static Slot> {
 }
 
 fn acquire_first() -> Option<&'static Slot> {
-    if BETWEEN_SLOTS.with(Cell::get) || mode() == Mode::Off {
+    if between_slots::get() == 1 || mode() == Mode::Off {
         return None;
     }
-    BETWEEN_SLOTS.with(|between| between.set(true));
+    between_slots::set(1);
     let slot = pool::take()?;
     slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
     slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
@@ -87,14 +93,14 @@ fn acquire_first() -> Option<&'static Slot> {
     slot.thread_id.store(sys::thread_id(), Ordering::Relaxed);
     slot.taken.store(1, Ordering::Release);
     release_at_end(slot);
-    SLOT.with(|cell| cell.set(slot));
+    own_slot::set(slot);
     if opens_lanes() {
         set_lane(&slot.lane);
         if sampling::is_rare() {
             slot.charge();
         }
     }
-    BETWEEN_SLOTS.with(|between| between.set(false));
+    between_slots::set(0);
     Some(slot)
 }
 
@@ -131,7 +137,7 @@ pub fn opens_lanes() -> bool {
 
 /// The scope of the blocks that a thread between slots allocates.
 pub fn scope_without_slot() -> ScopeId {
-    if AS_TRACKER.with(Cell::get) { TRACKER } else { DEFAULT_SCOPE.load(Ordering::Relaxed) }
+    if works_as_tracker::get() == 1 { TRACKER } else { DEFAULT_SCOPE.load(Ordering::Relaxed) }
 }
 
 /// Whether the calling thread runs as the tracker now ([`as_tracker`]).
@@ -163,7 +169,8 @@ pub fn as_tracker_thread(work: impl FnOnce()) {
 }
 
 fn as_tracker_without_slot<T>(work: impl FnOnce() -> T) -> T {
-    let _restore = RestoreFlag(AS_TRACKER.with(|cell| cell.replace(true)));
+    let _restore = RestoreFlag(works_as_tracker::get());
+    works_as_tracker::set(1);
     work()
 }
 
@@ -179,12 +186,12 @@ impl Drop for RestoreScope {
     }
 }
 
-/// Gives `AS_TRACKER` its value back, also when a panic unwinds.
-struct RestoreFlag(bool);
+/// Gives `works_as_tracker` its value back, also when a panic unwinds.
+struct RestoreFlag(usize);
 
 impl Drop for RestoreFlag {
     fn drop(&mut self) {
-        AS_TRACKER.with(|cell| cell.set(self.0));
+        works_as_tracker::set(self.0);
     }
 }
 
@@ -225,8 +232,8 @@ extern "C" fn release(slot: *mut libc::c_void) {
     tell_name(slot);
     slot.publish_at_end();
     slot.lane.leave_cache();
-    SLOT.with(|cell| cell.set(ptr::null()));
-    BETWEEN_SLOTS.with(|between| between.set(true));
+    own_slot::set(ptr::null());
+    between_slots::set(1);
     pool::give_back(slot);
 }
 

@@ -16,6 +16,7 @@ mod forked;
 mod glibc;
 mod growth;
 mod interposed;
+mod many_libraries;
 mod near_limit;
 mod oracle;
 mod passes;
