@@ -51,7 +51,7 @@ def label(block: Any, category: Category, layer: Optional[str] = None) -> bool:
     an address. A block that was allocated in no layer becomes ``layer``'s.
 
     False when it cannot be labelled: nothing records, the object is a view that starts inside of a block, its memory is not
-    the allocator's (``mmap``, a GPU), or it has less than 64 bytes.
+    the allocator's (``mmap``), or it has less than 64 bytes.
 
     Raises TypeError for an object that has no memory to write to, such as ``bytes``.
     """

@@ -91,13 +91,13 @@ pub(crate) fn owner(address: u64) -> Option<ScopeId> {
     if registry::in_use() { owners::get(address) } else { None }
 }
 
-/// Labels the block of a device at `address` with a category, for its whole life; one that was allocated in no layer becomes
-/// `layer`'s. Returns whether there is such a block and a session records.
-pub(crate) fn label(address: u64, category: Category, layer: NameId) -> bool {
+/// Labels the block of a device at `address` with a category, for its whole life; one that was allocated in no layer, or in one that
+/// `gives_way` says yes to, becomes `layer`'s. Returns whether there is such a block and a session records.
+pub(crate) fn label(address: u64, category: Category, layer: NameId, gives_way: impl FnOnce(NameId) -> bool) -> bool {
     let Some(before) = owner(address) else { return false };
     let parts = scope::parts(before);
     let mut scope = before;
-    if parts.layer == 0 && layer != 0 {
+    if layer != 0 && (parts.layer == 0 || gives_way(parts.layer)) {
         scope = ledger::as_tracker(|| scope::scope_as_old_as(before, Parts { layer, ..parts }));
         owners::put(address, scope);
     }

@@ -82,7 +82,7 @@ pub fn label(
         return Err(LabelError::NotRecording);
     }
     let Some(tagged) = find(block) else {
-        let labelled = devices::label(block.addr() as u64, category, layer);
+        let labelled = devices::label(block.addr() as u64, category, layer, gives_way);
         return if labelled { Ok(()) } else { Err(LabelError::UnknownBlock) };
     };
     let slot = ledger::acquire();

@@ -1,54 +1,29 @@
 //! What the shim tells of devices, handed on to the tracker: their blocks, and the figures of their caching allocators.
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use alloc_torch_core::{DeviceNumbers, DeviceTable, device_block};
 use alloc_tracker::devices::{self, Device, DeviceStats, DeviceTotals, Figure};
 use alloc_tracker::hooks;
 
 use crate::events::ATTRIBUTION;
 use crate::shim;
 
-/// libtorch has about twenty kinds of devices, and at most 16 of them are told apart by the tracker.
-const KINDS: usize = 32;
-const INDICES: usize = 16;
-/// What stands for a device that found no room in the tracker's table.
-const NONE: u8 = u8::MAX;
-
-/// The tracker's number of each device, plus 1; 0: not asked yet.
-static KNOWN: [[AtomicU8; INDICES]; KINDS] = [const { [const { AtomicU8::new(0) }; INDICES] }; KINDS];
+static TABLE: DeviceTable = DeviceTable::new();
 
 /// The tracker's device for libtorch's kind and index of one. Only the first question allocates.
 fn tracked(kind: i8, index: i8) -> Option<Device> {
-    // PyTorch leaves the index of the only device out, as -1.
-    let place = KNOWN.get(usize::try_from(kind).ok()?)?.get(usize::try_from(index.max(0)).ok()?)?;
-    match place.load(Ordering::Relaxed) {
-        NONE => None,
-        0 => {
-            let device = shim::with_device_name(kind, index.max(0), devices::device).flatten();
-            place.store(device.map_or(NONE, |device| device.index() as u8 + 1), Ordering::Relaxed);
-            device
-        }
-        known => Device::at(usize::from(known) - 1),
-    }
-}
-
-/// libtorch's kind and index of the tracker's device.
-fn of_libtorch(device: Device) -> Option<(i8, i8)> {
-    let is_it = |place: &AtomicU8| usize::from(place.load(Ordering::Relaxed)) == device.index() + 1;
-    let mut places = KNOWN.iter().enumerate().flat_map(|(kind, row)| row.iter().enumerate().map(move |at| (kind, at)));
-    places.find(|(_, (_, place))| is_it(place)).map(|(kind, (index, _))| (kind as i8, index as i8))
+    let name = |numbers: DeviceNumbers| shim::with_device_name(numbers.kind, numbers.index, devices::device).flatten();
+    TABLE.tracked(DeviceNumbers { kind, index }, name)
 }
 
 /// A caching allocator handed out a block of `bytes` bytes, or took one of `-bytes` back.
 #[unsafe(no_mangle)]
 extern "C" fn alloc_torch_device_block(kind: i8, index: i8, address: usize, bytes: i64, allocated: u64, reserved: u64) {
     let Some(device) = tracked(kind, index) else { return };
-    let (address, size, totals) = (address as u64, bytes.unsigned_abs(), DeviceTotals { allocated, reserved });
-    if bytes > 0 {
-        devices::allocated(device, address, size, totals, Some(ATTRIBUTION.storage_category(hooks::current())));
-    } else {
-        devices::freed(device, address, size, totals);
-    }
+    device_block(device, address, bytes, DeviceTotals { allocated, reserved }, || {
+        ATTRIBUTION.storage_category(hooks::current())
+    });
 }
 
 /// A caching allocator had no room for `bytes` bytes.
@@ -69,8 +44,8 @@ extern "C" fn alloc_torch_profiler_is_active() {
 }
 
 fn stats(device: Device) -> Option<DeviceStats> {
-    let (kind, index) = of_libtorch(device)?;
-    let figures = shim::device_stats(kind, index)?;
+    let numbers = TABLE.numbers_of(device)?;
+    let figures = shim::device_stats(numbers.kind, numbers.index)?;
     let figure = |place: usize| Figure { now: figures[2 * place], most: figures[2 * place + 1] };
     Some(DeviceStats {
         requested: figure(0),

@@ -26,6 +26,7 @@ mod planted;
 mod probe_cost;
 mod python_api;
 mod python_compile;
+mod python_devices;
 mod python_frames;
 mod python_frameworks;
 mod python_imports;

@@ -29,7 +29,6 @@ pub struct Interpreter {
 struct Calling {
     call: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
     new_method: unsafe extern "C" fn(*mut Object) -> *mut Object,
-    is_true: unsafe extern "C" fn(*mut Object) -> c_int,
     attribute: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
     call_method: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
     put_aside: unsafe extern "C" fn(*mut *mut Object, *mut *mut Object, *mut *mut Object),
@@ -43,7 +42,6 @@ impl Calling {
             Some(Calling {
                 call: function(c"PyObject_Vectorcall")?,
                 new_method: function(c"PyInstanceMethod_New")?,
-                is_true: function(c"PyObject_IsTrue")?,
                 attribute: function(c"PyObject_GetAttr")?,
                 call_method: function(c"PyObject_VectorcallMethod")?,
                 put_aside: function(c"PyErr_Fetch")?,
@@ -202,21 +200,11 @@ impl Interpreter {
             .map_or(ptr::null_mut(), |calling| unsafe { (calling.call)(function, arguments, count, names) })
     }
 
-    /// Whether an attribute is true; `None`, without an exception, where the object has none of this name.
-    ///
-    /// # Safety
-    /// `object` is an object and `name` a text.
-    pub unsafe fn is_true(&self, object: *mut Object, name: *mut Object) -> Option<bool> {
-        let truth = self.calling.as_ref()?.is_true;
-        // SAFETY: as the caller promises.
-        unsafe { self.attribute(object, name, |value| u8::try_from(truth(value)).ok().map(|truth| truth == 1)) }
-    }
-
     /// What `use_value` makes of an attribute, which is an object until that returns; `None`, without an exception, where the object
     /// has none of this name, and where `use_value` says so.
     ///
     /// # Safety
-    /// As for [`is_true`](Self::is_true).
+    /// `object` is an object and `name` a text.
     pub unsafe fn attribute<T>(
         &self,
         object: *mut Object,
@@ -231,7 +219,7 @@ impl Interpreter {
     /// The number that a method without arguments returns; `None`, without an exception, where it returns none or there is no such method.
     ///
     /// # Safety
-    /// As for [`is_true`](Self::is_true).
+    /// As for [`attribute`](Self::attribute).
     pub unsafe fn number_of(&self, object: *mut Object, method: *mut Object) -> Option<u64> {
         let calling = self.calling.as_ref()?;
         // SAFETY: as the caller promises; there is one argument, the object itself.

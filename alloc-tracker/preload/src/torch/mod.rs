@@ -12,12 +12,13 @@
 //!                v
 //! libtorch: at::RecordFunction --> operators.rs --> core: operators, layers, phases
 //!           c10::alloc_cpu ------> storages.rs ---> core: what each storage is for
+//!           a device's allocator > devices.rs ----> core: the blocks of devices
 //!             ^ before it tells, it asks
 //!           asked.rs ------------> nested.rs: whether an operator need be told
 //!                                  engine.rs: whether this is the autograd engine's event, which needs no name
 //! ```
 //!
-//! `own.rs` finds the functions of libtorch's that `storages.rs` and `asked.rs` stand before.
+//! `own.rs` finds the functions of libtorch's that `storages.rs`, `devices.rs` and `asked.rs` stand before.
 //!
 //! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter, made with what `interpreter.rs` finds in
 //! Python; `layers.rs` what that does. `calls.rs` is around each call of a module.
@@ -34,6 +35,7 @@ mod asked;
 mod builtins;
 mod calls;
 mod definition;
+mod devices;
 mod engine;
 mod interpreter;
 mod layers;

@@ -55,7 +55,7 @@ impl Drop for Announced {
 
 /// What a storage is for that is allocated now. A program that is not changed has phases from its first batch on; what it makes
 /// before, a data set say, is no activation.
-fn category() -> Category {
+pub fn category() -> Category {
     let current = hooks::current();
     let category = ATTRIBUTION.storage_category(current);
     let is_before = || matches!(work_of(hooks::text(current.phase)), "" | "import");

@@ -11,7 +11,8 @@ static FUNCTIONS: [Definition; 2] =
     [Definition::new(c"storage", storage), Definition::new(c"label_gradient_of", label_gradient_of)];
 
 /// A tuple of the functions, for a tuple of six: the dictionary of parameters, each with its layer's name and number; and the texts `grad`,
-/// `is_cpu`, `data_ptr`, `storage_offset` and `element_size`. Null where this is no Python that is known, or too old.
+/// `is_cpu`, `data_ptr`, `storage_offset` and `element_size`. (`is_cpu` is not asked any more. It stays, so that packages and libraries of
+/// several versions agree on the places.) Null where this is no Python that is known, or too old.
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
@@ -21,7 +22,7 @@ pub unsafe fn functions(told: *mut Object) -> *mut Object {
     unsafe { python.functions(&FUNCTIONS, told) }
 }
 
-/// `storage(tensor)`: where the storage of a tensor begins; 0 where it has none in this process's own memory, and for what is no tensor.
+/// `storage(tensor)`: where the storage of a tensor begins, in the memory of its device; 0 where it has none, and for what is no tensor.
 ///
 /// # Safety
 /// Python calls it, with the tuple that [`functions`] was given.
@@ -48,15 +49,14 @@ unsafe extern "C" fn label_gradient_of(told: *mut Object, arguments: *const *mut
     }
 }
 
-/// Where the storage of a tensor begins, if it has one in this process's own memory. Leaves no exception.
+/// Where the storage of a tensor begins, if it has one. Leaves no exception.
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, `told` is the tuple, and `tensor` an object.
 unsafe fn begin(python: &Interpreter, told: *mut Object, tensor: *mut Object) -> Option<u64> {
     // SAFETY: as the caller promises.
     unsafe {
-        let [is_cpu, data_ptr, offset, element] = [2, 3, 4, 5].map(|place| python.item(told, place));
-        python.is_true(tensor, is_cpu)?.then_some(())?;
+        let [data_ptr, offset, element] = [3, 4, 5].map(|place| python.item(told, place));
         let first = python.number_of(tensor, data_ptr).filter(|&first| first != 0)?;
         match python.number_of(tensor, offset)? {
             0 => Some(first),

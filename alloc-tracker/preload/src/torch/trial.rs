@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::layout::{Places, Round, WORDS, Words};
 use super::libtorch::{Libtorch, RecordFunction, Watched};
-use super::{operators, storages};
+use super::{devices, operators, storages};
 
 /// The operator that Python runs, and its node. Both work on one element and start nothing: no thread, no library.
 const NAMES: [&CStr; 2] = [c"aten::neg", c"NegBackward0"];
@@ -63,6 +63,8 @@ fn trial() -> MutexGuard<'static, Option<Trial>> {
 /// # Errors
 /// When libtorch cannot be watched; says why.
 pub fn begin() -> Result<(), &'static CStr> {
+    // Devices are told in any case.
+    devices::begin();
     if cfg!(not(target_arch = "x86_64")) {
         return Err(c"this is known for x86-64 alone");
     }

@@ -19,8 +19,8 @@ def tensors(torch: Any, value: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def address(tensor: Any) -> int:
-    """Where the storage of a tensor begins; 0 where it has none in this process's own memory."""
+    """Where the storage of a tensor begins, in the memory of its device; 0 where it has none."""
     try:
-        return tensor.untyped_storage().data_ptr() if tensor.is_cpu else 0
+        return tensor.untyped_storage().data_ptr()
     except Exception:  # Fake tensors, and such of other layouts, have no storage, and say so in different ways.
         return 0

@@ -14,6 +14,7 @@
 //!                                     |         reads       which storages it reads, told when it ends
 //! face: parameters by path -----------+-------> parameters  layer by parameter and by input
 //! face: a storage is allocated -------+-------> category    what a storage is for
+//! face: a device's block --> devices ---------------> alloc_tracker::devices
 //!                                               attribution all of it together
 //!                                                  |
 //!                                                hooks ----> alloc_tracker::hooks
@@ -50,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 // From the ground up: a module uses those above it in this list.
+mod devices;
 mod event;
 mod operator_name;
 mod sequence;
@@ -71,6 +73,7 @@ mod attribution;
 
 pub use attribution::{Attribution, is_engine};
 pub use compiled::{is_compiled_layer, is_region as is_compiled_region};
+pub use devices::{DeviceNumbers, DeviceTable, device_block};
 pub use event::{Gradient, Operator, Storage};
 pub use hooks::{Hooks, TrackerHooks};
 pub use kind::{Answer, Question};
