@@ -21,6 +21,7 @@
 //! | `interrupted.rs` | `kill`, by which a program ends itself after Ctrl-C |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
+//! | `spawn.rs` | `posix_spawn` |
 //! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
 //! | `python/` | the arenas of Python's objects, and its frames in sampled stacks |
 //! | `thread_count.rs` | the number of threads that a program reads of itself |
@@ -57,6 +58,7 @@ mod exits;
 mod interrupted;
 
 mod exec;
+mod spawn;
 
 #[cfg(target_arch = "x86_64")]
 mod exec_list;

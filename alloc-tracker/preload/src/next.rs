@@ -9,6 +9,10 @@ pub type Words = *const *const c_char;
 
 type WithBoth<File> = unsafe extern "C" fn(File, Words, Words) -> c_int;
 
+/// `posix_spawn`: where the number of the process goes, the program, actions, attributes, arguments and environment.
+pub type Spawn =
+    unsafe extern "C" fn(*mut libc::pid_t, *const c_char, *const c_void, *const c_void, Words, Words) -> c_int;
+
 /// `fopen`.
 pub type Open = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;
 
@@ -45,6 +49,13 @@ pub static EXECVPE: Next<WithBoth<*const c_char>> = unsafe { Next::new(c"execvpe
 /// `fexecve`.
 // SAFETY: as above.
 pub static FEXECVE: Next<WithBoth<c_int>> = unsafe { Next::new(c"fexecve") };
+
+/// `posix_spawn`.
+// SAFETY: this is the type that spawn.h gives the function.
+pub static POSIX_SPAWN: Next<Spawn> = unsafe { Next::new(c"posix_spawn") };
+/// `posix_spawnp`.
+// SAFETY: as above.
+pub static POSIX_SPAWNP: Next<Spawn> = unsafe { Next::new(c"posix_spawnp") };
 
 /// `fopen`.
 // SAFETY: this is the type that stdio.h gives the function.

@@ -3,9 +3,10 @@
 use std::process::Command;
 
 use alloc_timeline::Ending;
-use tests::{Ran, run, text};
+use tests::{Ran, binary, folder, run, text};
 
 use super::beside::{Program, program, pythons};
+use super::python_api::own_python;
 use super::python_survival::script;
 
 /// A module that the user has Python run before each program.
@@ -163,4 +164,32 @@ fn the_users_usercustomize() {
         let lines: Vec<&str> = plain.stdout.lines().collect();
         assert!(lines.len() == 3 && lines[1].starts_with("runs usercustomize usercustomize True "), "{plain:?}");
     }
+}
+
+/// What a thread starts while it compiles is not recorded, also by `posix_spawn`, as Triton starts its assembler.
+#[test]
+fn programs_that_are_spawned_while_something_is_compiled() {
+    const SPAWNS: &str = r#"
+import ctypes, os, sys
+follow = ctypes.PyDLL(None).alloc_tracker_follow_children
+follow.argtypes = [ctypes.c_bool]
+for is_followed in (True, False, True):
+    follow(is_followed)
+    for spawn in (os.posix_spawn, os.posix_spawnp):
+        child = spawn(sys.executable, [sys.executable, "-c", "", str(is_followed)], os.environ)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"#;
+    let Some(python) = own_python() else { return };
+    let folder = folder();
+    let mut command = Command::new(binary("alloc-tracker"));
+    command.args(["record", "-q", "--stacks", "off", "--", &python, "-c", SPAWNS]).current_dir(folder.path());
+    let ran = run(&mut command);
+    assert_eq!((ran.code, ran.stdout), (Some(0), "0\n".repeat(6)), "{}", ran.stderr);
+    let files = std::fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("an entry").path());
+    let commands: Vec<String> = files
+        .filter(|path| text(path).ends_with(".timeline.json"))
+        .map(|path| alloc_timeline::load(&path).unwrap_or_else(|error| panic!("{error}")).run["command"].to_string())
+        .collect();
+    assert_eq!(commands.len(), 1 + 4, "{commands:?}");
+    assert!(commands.iter().all(|command| !command.ends_with("False\"]")), "{commands:?}");
 }
