@@ -150,11 +150,14 @@ impl Replay {
             Record::Analysis(Box::new(self.analysis(time_ns, counts))),
             Record::Totals(totals::totals(counts, reallocations)),
         ];
+        let devices = self.device_records();
+        // The models see the storages of the processor. Where a device is used, the tensors of the run are not among them.
+        let is_used = devices.iter().any(|record| matches!(record, Record::Devices(_)));
         let predictions = self.blocks.devices.predictions();
-        if !predictions.is_empty() {
+        if !is_used && !predictions.is_empty() {
             records.push(Record::DevicePredictions(predictions));
         }
-        records.extend(self.device_records());
+        records.extend(devices);
         records.extend(self.unread().map(|unread| Record::Unread(Box::new(unread))));
         records
     }

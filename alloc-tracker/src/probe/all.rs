@@ -85,12 +85,15 @@ impl Probes {
             readings.extend(allocator::read());
             self.coarse.claims(allocator::claimed_as_read());
             readings.extend(self.cgroup.read());
-            readings.extend(self.devices.read());
             if self.has_swap {
                 readings.push(("swap".into(), limits::swapped()));
             }
             readings.extend(self.utilisation.read());
             watch.lap(Probe::Columns);
+        }
+        if tick.is_multiple_of(SLOW_TICKS) && self.devices.is_due(now) {
+            readings.extend(self.devices.read());
+            watch.lap(Probe::Devices);
         }
         self.coarse.read(now, resident, survey);
         readings
@@ -111,6 +114,11 @@ impl Probes {
     /// bytes.
     pub fn figures(&mut self, rss_at_peak: Option<u64>) -> Vec<OutsideFigure> {
         let mut watch = Stopwatch::start();
+        if self.devices.is_used() {
+            // What a program adds in its last moments on a device is in the figure too.
+            self.devices.read_at_end();
+            watch.lap(Probe::Devices);
+        }
         let figures = vec![status::figure(rss_at_peak), self.cgroup.figure(), self.devices.figure()];
         watch.lap(Probe::Closing);
         figures

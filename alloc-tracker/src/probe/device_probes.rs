@@ -8,10 +8,18 @@ use alloc_timeline::{DeviceMemory, OutsideFigure};
 use super::device::{DeviceBooks, Driver, Gpu, namespace_pids};
 use super::gpu_sensors::GpuSensors;
 use super::reading::Readings;
-use super::spent;
+use super::spent::{self, Probe};
 use crate::errands::Errands;
 use crate::sensors::Source;
 use crate::{devices, sys};
+
+/// After a reading, a process that uses a device waits for so many times what the reading took: readings take half a percent of a core
+/// then. On an H200 one takes 2 ms.
+const PAUSE: u64 = 200;
+/// The same while its bytes on devices are higher by a quarter than at any reading before: such heights are few.
+const PAUSE_AT_A_HEIGHT: u64 = 20;
+/// The same of a process that uses none.
+const PAUSE_UNUSED: u64 = 1_000;
 
 /// The devices of one recording.
 #[derive(Debug)]
@@ -19,6 +27,31 @@ pub struct DeviceProbes {
     calls: Arc<Errands>,
     has_driver: bool,
     asked: Arc<Mutex<Asked>>,
+    pace: Pace,
+}
+
+/// When the devices are read again.
+#[derive(Debug, Default)]
+struct Pace {
+    /// The clock's time of the latest reading; 0 before the first.
+    read_ns: u64,
+    /// The most bytes that allocators had handed out at a reading.
+    highest: u64,
+    /// Whether the process uses a device.
+    is_used: bool,
+}
+
+impl Pace {
+    /// Whether to read at the clock's time `now_ns`, when the latest reading took `took_ns` and allocators have handed out `allocated` bytes.
+    fn is_due(&self, now_ns: u64, took_ns: u64, allocated: u64) -> bool {
+        let is_higher = allocated > self.highest + self.highest / 4;
+        let pause = match (is_higher, self.is_used) {
+            (true, _) => PAUSE_AT_A_HEIGHT,
+            (false, true) => PAUSE,
+            (false, false) => PAUSE_UNUSED,
+        };
+        self.read_ns == 0 || now_ns.saturating_sub(self.read_ns) >= took_ns.saturating_mul(pause)
+    }
 }
 
 /// What that thread works with.
@@ -60,7 +93,7 @@ impl DeviceProbes {
         };
         let asked = if has_driver { calls.run(open) } else { Some(open()) };
         let asked = asked.ok_or_else(|| std::io::Error::other("the thread that asks devices has ended"))?;
-        Ok(DeviceProbes { calls, has_driver, asked: Arc::new(Mutex::new(asked)) })
+        Ok(DeviceProbes { calls, has_driver, asked: Arc::new(Mutex::new(asked)), pace: Pace::default() })
     }
 
     /// The thread that asks them.
@@ -68,11 +101,20 @@ impl DeviceProbes {
         &self.calls
     }
 
+    /// Whether there is something to read, and it is time for that; `now_ns` is the clock's time.
+    pub fn is_due(&self, now_ns: u64) -> bool {
+        let took_ns = spent::latest_ns(Probe::Devices);
+        (self.has_driver || devices::in_use()) && self.pace.is_due(now_ns, took_ns, DeviceBooks::allocated())
+    }
+
+    /// Whether the process used a device at the latest reading, or has used one since.
+    pub fn is_used(&self) -> bool {
+        self.pace.is_used || DeviceBooks::allocated() > 0
+    }
+
     /// The bytes and the sensors of all devices.
-    pub fn read(&self) -> Readings {
-        if !self.has_driver && !devices::in_use() {
-            return Readings::new();
-        }
+    pub fn read(&mut self) -> Readings {
+        let allocated = DeviceBooks::allocated();
         let asked = Arc::clone(&self.asked);
         let read = move || {
             let Asked { gpu, sensors, books } = &mut *lock(&asked);
@@ -80,7 +122,26 @@ impl DeviceProbes {
             readings.extend(sensors.read());
             readings
         };
-        ask(&self.calls, read).unwrap_or_default()
+        let readings = ask(&self.calls, read).unwrap_or_default();
+        let own = readings.iter().find(|(name, _)| name == "gpu_process").and_then(|(_, bytes)| *bytes);
+        self.pace = Pace {
+            read_ns: sys::now_ns(),
+            highest: self.pace.highest.max(allocated),
+            is_used: allocated > 0 || own.unwrap_or(0) > 0,
+        };
+        readings
+    }
+
+    /// Reads the process's bytes on all devices once more for their figure. No allocator is asked: at the end of a process a framework's may be
+    /// gone.
+    pub fn read_at_end(&self) {
+        let asked = Arc::clone(&self.asked);
+        let read = move || {
+            let Asked { gpu, .. } = &mut *lock(&asked);
+            DeviceBooks::read_at_end(gpu);
+        };
+        // Without that thread there is no last reading.
+        let _ = ask(&self.calls, read);
     }
 
     /// The GPUs as a source of energy.
@@ -118,5 +179,26 @@ impl DeviceProbes {
     /// The readings that those accounts are made of, as JSON, an object a line.
     pub fn inputs(&self) -> String {
         lock(&self.asked).books.inputs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_read_often_only_while_their_bytes_rise() {
+        const MS: u64 = 1_000_000;
+        assert!(Pace::default().is_due(5, 0, 0), "the first reading");
+        let used = Pace { read_ns: 1_000 * MS, highest: 100, is_used: true };
+        let unused = Pace { read_ns: 1_000 * MS, highest: 0, is_used: false };
+        // A reading took 2 ms.
+        let due_after = |pace: &Pace, allocated| {
+            [40, 400, 2_000].map(|ms| pace.is_due((1_000 + ms) * MS, 2 * MS, allocated)).map(u8::from)
+        };
+        assert_eq!(due_after(&used, 126), [1, 1, 1]);
+        assert_eq!(due_after(&used, 125), [0, 1, 1]);
+        assert_eq!(due_after(&unused, 0), [0, 0, 1]);
+        assert_eq!(due_after(&unused, 1), [1, 1, 1], "the first block of a device");
     }
 }

@@ -8,7 +8,8 @@
 //! quarter (after a pause of twenty times what the one before took) or when that of a higher peak is late, a survey that such a book wants and that is late, a count of touched pages that is late (`coarse.rs`), and a last survey at the end of a recording whose book
 //! leaves much unexplained.
 //!
-//! Child processes are apart from that: what walks over their pages may take is in `child_looks.rs`, and comes off no other share.
+//! Child processes and devices are apart from that: what walks over the children's pages may take is in `child_looks.rs`, what asking a
+//! driver may take in `device_probes.rs`, and both come off no other share.
 //!
 //! Some readings are counted and never refused: the resident set on each tick, the limits (before memory runs out, they
 //! must not be late), and what somebody has asked for: a mark with a book, a dump. The last ones are not in the sum.
@@ -28,7 +29,7 @@ const AT_ONCE_NS: u64 = 44_000_000;
 pub enum Probe {
     /// The resident set, on each tick.
     Resident,
-    /// The columns of the allocator, the control group, the GPU and the processors, on some ticks.
+    /// The columns of the allocator, the control group and the processors, on some ticks.
     Columns,
     /// The pages of the allocator and the tracker, for the coarse book.
     Pages,
@@ -40,6 +41,8 @@ pub enum Probe {
     Beyond,
     /// The child processes.
     Children,
+    /// What the driver of GPUs and the allocators of devices say.
+    Devices,
     /// What the process may still take.
     Limits,
     /// The power sensors.
@@ -52,7 +55,7 @@ pub enum Probe {
 
 /// All of them, in the order of their numbers: the name in the file, and the hundredths that it may have of what all may
 /// take; 0 for one that is never refused. They are a hundred in sum.
-const PROBES: [(Probe, &str, u64); 11] = [
+const PROBES: [(Probe, &str, u64); 12] = [
     (Probe::Resident, "resident", 0),
     (Probe::Columns, "columns", 10),
     (Probe::Pages, "pages", 35),
@@ -60,6 +63,7 @@ const PROBES: [(Probe, &str, u64); 11] = [
     (Probe::Survey, "survey", 15),
     (Probe::Beyond, "beyond", 10),
     (Probe::Children, "children", 0),
+    (Probe::Devices, "devices", 0),
     (Probe::Limits, "limits", 0),
     (Probe::Power, "power", 0),
     (Probe::Closing, "closing", 0),
@@ -120,7 +124,10 @@ pub fn fits_into_all(probe: Probe, now_ns: u64) -> bool {
 
 /// What a probe has taken of that which all may take together.
 fn taken_together(probe: Probe) -> u64 {
-    if probe == Probe::Children { 0 } else { of(probe).all_ns.load(Relaxed) }
+    match probe {
+        Probe::Children | Probe::Devices => 0,
+        _ => of(probe).all_ns.load(Relaxed),
+    }
 }
 
 /// What all probes may have taken at the clock's time `now_ns`.

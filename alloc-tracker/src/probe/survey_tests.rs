@@ -79,6 +79,16 @@ fn pinned_memory_has_a_line_of_its_own_and_is_in_no_other() {
     assert_eq!(found.other, parts(&[("/dev/shm/pool", 4 << 20), ("/dev/zero", 64 << 20)]));
 }
 
+/// The mappings of devices in a process that holds a pinned tensor of 64 MiB on an H200. The driver has 10 MiB more of the kind that
+/// CUDA pins, and its own. Of the registers of the device itself nothing is resident.
+#[test]
+fn pinned_memory_of_an_h200() {
+    let text = include_str!("../../../fixtures/gpu/recorded-h200-580.159.04.smaps");
+    let found = survey(&parsed(text), &[], &[], |_| Vec::new(), |_| 0);
+    let driver = [("/dev/nvidiactl", 71_680 << 10), ("/dev/nvidia-uvm", 2 << 20)];
+    assert_eq!(found.pinned, parts(&[("/dev/zero", 75_776 << 10), driver[0], driver[1]]));
+}
+
 /// A stack up to 0x14000, and what the program has mapped directly behind it.
 #[test]
 fn a_stack_can_be_merged_with_its_neighbour() {

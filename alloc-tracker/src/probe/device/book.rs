@@ -29,7 +29,7 @@ pub fn lines(inputs: &DeviceInputs) -> Vec<BeyondLine> {
     let mut account = Account::default();
     account.of_allocator(inputs.allocator.as_ref());
     let uses_device = inputs.allocator.as_ref().map_or(true, |allocator| allocator.reserved > 0);
-    account.of_driver(&inputs.context, inputs.driver.as_ref(), uses_device);
+    account.of_driver(&inputs.context, inputs.driver.as_ref(), inputs.allocator.is_ok(), uses_device);
     account.lines
 }
 
@@ -117,9 +117,15 @@ impl Account {
         }
     }
 
-    fn of_driver(&mut self, context: &ContextInputs, driver: Result<&DriverInputs, &String>, uses_device: bool) {
+    fn of_driver(
+        &mut self,
+        context: &ContextInputs,
+        driver: Result<&DriverInputs, &String>,
+        knows_segments: bool,
+        uses_device: bool,
+    ) {
         let doubt = driver.map_or("", |driver| driver.doubt.as_str());
-        let (bytes, source) = context_bytes(context, driver);
+        let (bytes, source) = context_bytes(context, driver, knows_segments);
         self.step("context and libraries", bytes, &source);
         let share = driver.map_err(Clone::clone).and_then(|driver| process::share(driver, uses_device));
         let remark = share.as_ref().map_or("", |share| share.remark.as_str());
@@ -140,22 +146,32 @@ impl Account {
     }
 }
 
-/// The line between the allocator's bytes and the process's.
-fn context_bytes(context: &ContextInputs, driver: Result<&DriverInputs, &String>) -> (Result<i64, String>, String) {
-    let ContextInputs { before_first_segment, grown_since, problem } = context;
-    let bytes = match (driver, problem, before_first_segment) {
+/// The line between the allocator's bytes and the process's; `knows_segments` says whether the allocator's are known.
+fn context_bytes(
+    context: &ContextInputs,
+    driver: Result<&DriverInputs, &String>,
+    knows_segments: bool,
+) -> (Result<i64, String>, String) {
+    let ContextInputs { before_first_segment, beyond_segments, grown_since, problem } = context;
+    let base = beyond_segments.or(before_first_segment.map(|bytes| bytes as i64));
+    let bytes = match (driver, problem, base) {
         (Err(reason), ..) => Err(reason.clone()),
         (_, Some(problem), _) => Err(problem.clone()),
+        _ if !knows_segments => Err("what the allocator has of the process's bytes is not known".to_owned()),
         (.., None) => {
-            let unseen = "no reading fell between the creation of the context and the first segment; what grew since is in \
+            let unseen = "no reading fell after the creation of the context at which reserved stood still; what grew since is in \
                           the unexplained bytes";
             Err(unseen.to_owned())
         }
-        (.., Some(before)) => Ok(*before as i64 + grown_since),
+        (.., Some(base)) => Ok(base + grown_since),
     };
-    let before = before_first_segment.unwrap_or(0);
+    let when = match beyond_segments {
+        Some(_) => "beyond the segments at the first reading that found any",
+        None => "before the first segment",
+    };
     let source = format!(
-        "NVML: {before} bytes before the first segment, and {grown_since:+} between readings at which reserved was the same"
+        "NVML: {} bytes {when}, and {grown_since:+} between readings at which reserved was the same",
+        base.unwrap_or(0)
     );
     (bytes, source)
 }

@@ -51,6 +51,12 @@ impl DeviceBooks {
         readings
     }
 
+    /// What the caching allocators have handed out, as they said last, in bytes.
+    pub fn allocated() -> u64 {
+        let are_devices = devices::devices().filter(|device| device.name() != SHARED_MEMORY);
+        are_devices.filter_map(devices::totals).map(|totals| totals.allocated).sum()
+    }
+
     /// Reads all devices: the process's bytes on each, what is used of it, and the process's bytes in all. Nothing where
     /// there is no driver. It may wait for an allocator's lock; see [`devices::device_stats`].
     pub fn read(&mut self, gpu: &mut Gpu) -> Readings {
@@ -89,6 +95,18 @@ impl DeviceBooks {
             readings.push(("gpu_process".into(), sum));
         }
         readings
+    }
+
+    /// Takes one more reading of the process's bytes on all devices into the figure for the whole run, and asks nobody but the driver.
+    pub fn read_at_end(gpu: &mut Gpu) {
+        let listed = gpu.listed().map(<[Listed]>::to_vec);
+        let own = |wanted: Wanted| {
+            let uses_device = wanted.device.and_then(devices::totals).is_some_and(|totals| totals.reserved > 0);
+            let (place, doubt) = wanted.place.ok()?;
+            process::share(&gpu.inputs(&place, doubt).ok()?, uses_device).ok().map(|share| share.own)
+        };
+        let bytes = all_wanted(&listed).into_iter().map(own).sum();
+        gpu.note(bytes);
     }
 
     /// What frameworks told of devices, with the books; `session_ns` turns the clock's time into the session's.

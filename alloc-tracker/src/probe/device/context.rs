@@ -3,10 +3,13 @@
 //!
 //! ```text
 //! reserved      0       0     20     20     40     40
-//! process     310     412    440    460    480    480
-//!                   context    |  +20 |      |  +0 |     412 before the first segment, grown by 20 since
-//!                              unknown       unknown     what was added meanwhile is in no figure: it stays unexplained
+//! process      14     412    440    460    490    490
+//!             half a        420  +20 |      |  +0 |     420 beyond the first segments, grown by 20 since
+//!             context                unknown            what was added as segments were is in no figure: it stays unexplained
 //! ```
+//!
+//! CUDA makes a context in some tenths of a second, at the first use of the device, and the first segment follows at once. So a reading before
+//! that may find half a context.
 use super::inputs::ContextInputs;
 
 /// One reading of the two, in bytes.
@@ -41,6 +44,11 @@ impl ContextWatch {
             self.last = None;
         } else if reserved == 0 {
             self.inputs.before_first_segment = Some(reading.process).filter(|&bytes| bytes > 0);
+            // After the last segment the context is whole.
+            self.inputs.beyond_segments = self.inputs.beyond_segments.map(|_| reading.process as i64);
+            self.inputs.grown_since = 0;
+        } else if self.inputs.beyond_segments.is_none() {
+            self.inputs.beyond_segments = Some(reading.process as i64 - reserved as i64);
             self.inputs.grown_since = 0;
         } else if let Some(last) = last.filter(|last| last.reserved.0 == reserved) {
             self.inputs.grown_since += reading.process as i64 - last.process as i64;
@@ -68,17 +76,25 @@ mod tests {
     /// The example of the module's description.
     #[test]
     fn growth_counts_while_the_allocator_stands_still() {
-        let readings = [(310, 0), (412, 0), (440, 20), (460, 20), (480, 40), (480, 40)];
-        let expected = ContextInputs { before_first_segment: Some(412), grown_since: 20, problem: None };
+        let readings = [(14, 0), (412, 0), (440, 20), (460, 20), (490, 40), (490, 40)];
+        let expected = ContextInputs {
+            before_first_segment: Some(412),
+            beyond_segments: Some(420),
+            grown_since: 20,
+            problem: None,
+        };
         assert_eq!(watched(&readings), expected);
+        let emptied = watched(&[&readings[..], &[(455, 0), (475, 20)]].concat());
+        assert_eq!((emptied.beyond_segments, emptied.grown_since), (Some(455), 0), "no segment any more");
     }
 
     #[test]
     fn what_was_not_seen_is_not_made_up() {
         assert_eq!(watched(&[(440, 20), (460, 20)]).before_first_segment, None);
         assert_eq!(watched(&[(0, 0), (440, 20)]).before_first_segment, None, "no context before the first segment");
+        assert_eq!(watched(&[(0, 0), (412, 0)]).beyond_segments, None, "no segment");
         let mut watch = ContextWatch::default();
-        for reading in [(440, (20, 20)), (480, (20, 40)), (500, (40, 40)), (500, (40, 40))] {
+        for reading in [(480, (20, 40)), (500, (20, 40))] {
             watch.observe(Some(ContextReading { process: reading.0, reserved: reading.1 }));
         }
         watch.observe(None);

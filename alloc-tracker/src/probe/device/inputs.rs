@@ -38,7 +38,11 @@ pub struct AllocatorInputs {
 pub struct ContextInputs {
     /// The process's bytes at the last reading at which the allocator had reserved nothing.
     pub before_first_segment: Option<u64>,
-    /// By how much the process's bytes grew between readings at which the allocator had reserved the same.
+    /// What the process had beyond the allocator's segments at the first reading that found segments, or at a later one at which there
+    /// were none any more.
+    #[serde(default)]
+    pub beyond_segments: Option<i64>,
+    /// By how much the process's bytes grew since then, between readings at which the allocator had reserved the same.
     pub grown_since: i64,
     /// Why these two cannot be relied upon.
     pub problem: Option<String>,
