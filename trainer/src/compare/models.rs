@@ -22,6 +22,8 @@ struct Row {
     peak_bytes: u64,
     /// Most resident bytes; unknown where /proc cannot be read.
     rss_bytes: Option<u64>,
+    /// The most bytes that blocks of a device had; `None` where none was used.
+    device_bytes: Option<u64>,
     /// Time of a typical step, in nanoseconds.
     step_ns: u64,
 }
@@ -65,6 +67,7 @@ fn row(model: ModelName, mode: Mode, timeline: &Timeline) -> Row {
         mode: mode.to_string(),
         peak_bytes: timeline.peak.live_bytes,
         rss_bytes: rss.and_then(|lane| lane.peak_bytes),
+        device_bytes: timeline.devices.iter().filter_map(|device| Some(device.peak.as_ref()?.live_bytes)).max(),
         step_ns: typical_step(&steps),
     }
 }
@@ -72,13 +75,19 @@ fn row(model: ModelName, mode: Mode, timeline: &Timeline) -> Row {
 /// The rows as aligned text; MB are 10^6 bytes.
 fn table(rows: &[Row]) -> String {
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    let mut text = format!("{:<14} {:<6} {:>12} {:>12} {:>10}\n", "model", "mode", "peak live", "peak RSS", "a step");
+    // Only runs on a device have a column of it.
+    let on_device = rows.iter().any(|row| row.device_bytes.is_some());
+    let device = |text: String| if on_device { format!(" {text:>12}") } else { String::new() };
+    let heading = device("peak device".to_owned());
+    let mut text =
+        format!("{:<14} {:<6} {:>12} {:>12}{heading} {:>10}\n", "model", "mode", "peak live", "peak RSS", "a step");
     for row in rows {
-        let rss = row.rss_bytes.map_or_else(|| "unknown".to_owned(), megabytes);
+        let known = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), megabytes);
+        let (rss, of_device) = (known(row.rss_bytes), device(known(row.device_bytes)));
         let step = format!("{:.3} s", row.step_ns as f64 / 1e9);
         let (model, mode, peak) = (&row.model, &row.mode, megabytes(row.peak_bytes));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{model:<14} {mode:<6} {peak:>12} {rss:>12} {step:>10}");
+        let _ = writeln!(text, "{model:<14} {mode:<6} {peak:>12} {rss:>12}{of_device} {step:>10}");
     }
     text
 }
@@ -95,14 +104,28 @@ mod tests {
             mode: "train".to_owned(),
             peak_bytes: 1_368_000_000,
             rss_bytes: Some(1_400_500_000),
+            device_bytes: None,
             step_ns: 1_234_567_890,
         };
-        let unknown = Row { model, mode: "infer".to_owned(), peak_bytes: 5, rss_bytes: None, step_ns: 1_000_000 };
+        let unknown = Row {
+            model,
+            mode: "infer".to_owned(),
+            peak_bytes: 5,
+            rss_bytes: None,
+            device_bytes: None,
+            step_ns: 1_000_000,
+        };
         let expected = "\
 model          mode      peak live     peak RSS     a step
 mobilenet_v1   train     1368.0 MB    1400.5 MB    1.235 s
 mobilenet_v1   infer        0.0 MB      unknown    0.001 s
 ";
-        assert_eq!(table(&[known, unknown]), expected);
+        assert_eq!(table(&[known.clone(), unknown.clone()]), expected);
+        let on_device = "\
+model          mode      peak live     peak RSS  peak device     a step
+mobilenet_v1   train     1368.0 MB    1400.5 MB     918.3 MB    1.235 s
+mobilenet_v1   infer        0.0 MB      unknown      unknown    0.001 s
+";
+        assert_eq!(table(&[Row { device_bytes: Some(918_347_776), ..known }, unknown]), on_device);
     }
 }

@@ -43,6 +43,20 @@ fn the_summary_has_the_prediction_beside_what_was_measured() {
     insta::assert_snapshot!(&text[from..to]);
 }
 
+/// Whoever has a GPU sees first who owns its memory, beside the process's.
+#[test]
+fn the_owners_of_a_devices_peak_follow_those_of_the_process() {
+    let folder = Folder::new();
+    let answer = viewer(&[&run(&folder)]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""));
+    let from = answer.out.find("\nWho owns the peak of ").unwrap_or_else(|| panic!("{}", answer.out));
+    assert!(answer.out.find("Who owns the peak\n").is_some_and(|process| process < from), "{}", answer.out);
+    let lines: Vec<&str> = answer.out[from + 1..].lines().take(5).collect();
+    assert_eq!(lines[0], "Who owns the peak of cuda:0, 512 B", "the other device has no peak");
+    let words: Vec<&str> = lines[3].split_whitespace().collect();
+    assert_eq!(words, ["conv1", "init", "aten::empty", "activation", "512", "100.0", "%"]);
+}
+
 #[test]
 fn json_has_each_device_and_its_splits_sum() {
     let folder = Folder::new();

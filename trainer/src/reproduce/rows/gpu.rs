@@ -38,7 +38,7 @@ fn measurements(depth: Depth) -> Vec<Measurement> {
             format!("{}{device} --out {timeline}", run_of(model, depth)),
             format!("viewer summary {timeline} --json"),
         ],
-        keep: &["peak/live_bytes", "peak/by_category", "device_predictions", "devices"],
+        keep: &["peak/live_bytes", "peak/by_category", "device_predictions", "devices", "lanes"],
     };
     let cpu = MODELS.map(|model| of(format!("cpu-{model}"), "", model));
     let gpu = MODELS.map(|model| of(format!("gpu-{model}"), &format!(" {ON_GPU}"), model));
@@ -51,8 +51,14 @@ fn predicted(run: &Value) -> Result<f64> {
     number(all.first().context("the run predicts nothing of a device")?, "/reserved_bytes")
 }
 
-/// What a run on a GPU had there: what the driver counts of the process, or what the allocator reserved where it does not tell.
+/// What a run on a GPU had there: the most that the driver counts of the process, as read often, or at the book; or what the allocator reserved where it does
+/// not tell.
 fn on_gpu(run: &Value) -> Result<f64> {
+    let lanes = run["lanes"].as_array().map_or(&[][..], Vec::as_slice);
+    let most = lanes.iter().find(|lane| lane["name"] == "gpu").and_then(|lane| lane["peak_bytes"].as_f64());
+    if let Some(most) = most.filter(|&bytes| bytes > 0.0) {
+        return Ok(most);
+    }
     let device = list(run, "/devices")?.first().context("the run used no device")?;
     let line = list(device, "/book")?.iter().find(|line| line["name"] == "NVML process");
     match line.and_then(|line| line["bytes"].as_f64()) {

@@ -1,4 +1,6 @@
-//! The table of the owners of the peak that comes with a chart.
+//! The tables of the owners of the peak, the process's and each device's, that come with a chart.
+use alloc_timeline::Snapshot;
+
 use crate::analysis::owners;
 use crate::model::{Run, exact, share, size};
 use crate::view::text::kind_column::KindColumn;
@@ -8,10 +10,19 @@ use crate::view::text::wrapped::wrapped;
 use crate::view::words::names::owner_name;
 use crate::view::words::time_columns::{TimeColumns, Times};
 
-/// The `most` biggest owners of the peak, and the rest in one row. Beside times a narrow terminal has room for one name of an
-/// owner.
+/// The `most` biggest owners of the peak, and the rest in one row; then the same of each device whose blocks were told.
 pub fn top_table(run: &Run, most: usize, terminal: Terminal) -> String {
-    let peak = &run.timeline.peak;
+    let of_devices = run.timeline.devices.iter().filter_map(|device| {
+        let peak = device.peak.as_ref()?;
+        let heading = format!("Who owns the peak of {}, {}", device.device, size(peak.live_bytes));
+        Some(format!("\n{}", owners_of(run, &heading, peak, most, terminal)))
+    });
+    let of_process = owners_of(run, "Who owns the peak", &run.timeline.peak, most, terminal);
+    [of_process].into_iter().chain(of_devices).collect()
+}
+
+/// The owners of a peak. Beside times a narrow terminal has room for one name of an owner.
+fn owners_of(run: &Run, heading: &str, peak: &Snapshot, most: usize, terminal: Terminal) -> String {
     let owners = owners(peak, run.scopes());
     let wide = is_wide(terminal.width);
     let times = TimeColumns::new(&run.timeline, Times::OfLayer);
@@ -43,5 +54,5 @@ pub fn top_table(run: &Run, most: usize, terminal: Terminal) -> String {
         row(cells.to_vec(), rest.iter().map(|owner| owner.bytes).sum(), kinds.blank(), times.blank());
     }
     let meaning = times.meaning().map_or_else(String::new, |meaning| wrapped(&meaning, "", "  ", terminal.width));
-    format!("Who owns the peak\n{}{meaning}", table.text(terminal.width))
+    format!("{heading}\n{}{meaning}", table.text(terminal.width))
 }
