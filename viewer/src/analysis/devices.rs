@@ -9,6 +9,8 @@ use crate::model::Run;
 const GPU_LANE: &str = "gpu";
 /// The line of a device's book with the bytes that tensors asked for.
 const REQUESTED: &str = "requested";
+/// The line with the bytes of blocks that are handed out.
+const ALLOCATED: &str = "allocated";
 
 /// The memory of one device. The field names never change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,10 +68,15 @@ impl DeviceFigures {
         }
     }
 
-    /// The bytes that tensors had asked for when the book was read; absent where nothing told.
+    /// The bytes that tensors had asked for when the most was handed out; absent where nothing told, and where the book was read at an instant at
+    /// which less was handed out.
     pub fn requested_bytes(&self) -> Option<u64> {
-        let line = self.book.iter().find(|line| line.total && line.name == REQUESTED)?;
-        u64::try_from(line.bytes?).ok()
+        let total = |name: &str| {
+            let line = self.book.iter().find(|line| line.total && line.name == name)?;
+            u64::try_from(line.bytes?).ok()
+        };
+        let is_at_peak = total(ALLOCATED).is_some_and(|allocated| Some(allocated) == self.allocated_bytes());
+        total(REQUESTED).filter(|_| is_at_peak)
     }
 
     /// The most bytes that were handed out; absent where nothing told.

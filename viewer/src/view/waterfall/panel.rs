@@ -13,11 +13,11 @@ const BAR: f64 = 15.0;
 /// Height of the heading above the rows.
 const HEAD: f64 = 38.0;
 /// Right ends of the names, of the sizes and of the shares.
-const NAMES: f64 = 276.0;
-const SIZES: f64 = 376.0;
-const SHARES: f64 = 444.0;
+const NAMES: f64 = 270.0;
+const SIZES: f64 = 384.0;
+const SHARES: f64 = 450.0;
 /// The left end of the bars, their right end, and the room between two scales.
-const BARS: f64 = 464.0;
+const BARS: f64 = 468.0;
 const RIGHT: f64 = 1176.0;
 const GAP: f64 = 36.0;
 /// The part of the room that the first of two scales gets.
