@@ -3,7 +3,6 @@
 //!
 //! The allocator calls with its own lock held. So nothing here allocates or takes a lock, but for the first block of a device.
 use std::ffi::{CStr, c_void};
-use std::mem;
 
 use alloc_torch_core::{DeviceNumbers, DeviceTable, device_block};
 use alloc_tracker::devices::{self, Device, DeviceTotals};
@@ -62,10 +61,8 @@ pub unsafe extern "C-unwind" fn report_block(
         let totals = DeviceTotals { allocated: allocated as u64, reserved: reserved as u64 };
         device_block(device, block.addr(), bytes, totals, storages::category);
     }
-    let own = BLOCK.address();
-    if !own.is_null() {
-        // SAFETY: libtorch's function of this name; a function pointer is as large as a pointer.
-        let own = unsafe { mem::transmute::<*mut c_void, ReportBlock>(own) };
+    // SAFETY: libtorch's function of this name, which has this one's type.
+    if let Some(own) = unsafe { BLOCK.function::<ReportBlock>() } {
         // SAFETY: as the caller promises.
         unsafe { own(block, bytes, allocated, reserved, numbers) }
     }
@@ -88,10 +85,8 @@ pub unsafe extern "C-unwind" fn report_out_of_memory(
         let totals = DeviceTotals { allocated: allocated as u64, reserved: reserved as u64 };
         devices::out_of_memory(device, bytes.unsigned_abs(), totals);
     }
-    let own = OUT_OF_MEMORY.address();
-    if !own.is_null() {
-        // SAFETY: libtorch's function of this name; a function pointer is as large as a pointer.
-        let own = unsafe { mem::transmute::<*mut c_void, ReportOutOfMemory>(own) };
+    // SAFETY: as above.
+    if let Some(own) = unsafe { OUT_OF_MEMORY.function::<ReportOutOfMemory>() } {
         // SAFETY: as the caller promises.
         unsafe { own(bytes, allocated, reserved, numbers) }
     }

@@ -1,5 +1,6 @@
 //! libtorch's own functions, where this library has one of the same name that the loader finds first.
 use std::ffi::{CStr, c_char, c_void};
+use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -30,6 +31,17 @@ impl Own {
     pub fn address(&self) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);
         if found.is_null() { self.look_up() } else { found }
+    }
+
+    /// The function, to be called; `None` where no library has it.
+    ///
+    /// # Safety
+    /// `F` is the type of a function pointer, and libtorch's function of this name has it.
+    pub unsafe fn function<F: Copy>(&self) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        let found = self.address();
+        // SAFETY: the address of a function of this type, as the caller promises; it is as large as a pointer.
+        (!found.is_null()).then(|| unsafe { mem::transmute_copy(&found) })
     }
 
     /// Whether it was looked up and found: libtorch has called ours then.
@@ -70,7 +82,7 @@ impl Own {
 fn is_ours(address: *const c_void) -> bool {
     let base = |address: *const c_void| {
         // SAFETY: all zeros are a valid Dl_info.
-        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+        let mut info: libc::Dl_info = unsafe { mem::zeroed() };
         // SAFETY: dladdr takes any address and writes to `info`.
         (unsafe { libc::dladdr(address, &raw mut info) } != 0).then_some(info.dli_fbase)
     };

@@ -1,7 +1,6 @@
 //! The storages of tensors, as they are allocated. libtorch's allocator for the processor's memory asks `c10::alloc_cpu` for each;
 //! this library has a function of that name as well, which the loader finds first.
 use std::ffi::c_void;
-use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,7 +29,8 @@ pub fn watch() -> bool {
 #[unsafe(export_name = "_ZN3c109alloc_cpuEm")]
 pub unsafe extern "C-unwind" fn alloc_cpu(bytes: usize) -> *mut c_void {
     let _announced = IS_ON.load(Ordering::Relaxed).then(Announced::new);
-    match real() {
+    // SAFETY: libtorch's function of this name takes a size and returns a block.
+    match unsafe { OWN.function::<AllocCpu>() } {
         // SAFETY: as the caller promises.
         Some(real) => unsafe { real(bytes) },
         None => aligned(bytes),
@@ -60,14 +60,6 @@ pub fn category() -> Category {
     let category = ATTRIBUTION.storage_category(current);
     let is_before = || matches!(work_of(hooks::text(current.phase)), "" | "import");
     if category == Category::Activation && is_before() { Category::Other } else { category }
-}
-
-/// libtorch's own function.
-fn real() -> Option<AllocCpu> {
-    let found = OWN.address();
-    // SAFETY: libtorch's function of this name, which takes a size and returns a block; a function pointer is as large as a
-    // pointer.
-    (!found.is_null()).then(|| unsafe { mem::transmute::<*mut c_void, AllocCpu>(found) })
 }
 
 /// A block as libtorch's function gives it, where that was not found.

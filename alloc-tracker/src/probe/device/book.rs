@@ -28,8 +28,7 @@ const UNTOLD: &str = "only the allocator's statistics have it, and nobody gave a
 pub fn lines(inputs: &DeviceInputs) -> Vec<BeyondLine> {
     let mut account = Account::default();
     account.of_allocator(inputs.allocator.as_ref());
-    let uses_device = inputs.allocator.as_ref().map_or(true, |allocator| allocator.reserved > 0);
-    account.of_driver(&inputs.context, inputs.driver.as_ref(), inputs.allocator.is_ok(), uses_device);
+    account.of_driver(inputs);
     account.lines
 }
 
@@ -117,15 +116,11 @@ impl Account {
         }
     }
 
-    fn of_driver(
-        &mut self,
-        context: &ContextInputs,
-        driver: Result<&DriverInputs, &String>,
-        knows_segments: bool,
-        uses_device: bool,
-    ) {
+    fn of_driver(&mut self, inputs: &DeviceInputs) {
+        let driver = inputs.driver.as_ref();
+        let uses_device = inputs.allocator.as_ref().map_or(true, |allocator| allocator.reserved > 0);
         let doubt = driver.map_or("", |driver| driver.doubt.as_str());
-        let (bytes, source) = context_bytes(context, driver, knows_segments);
+        let (bytes, source) = context_bytes(&inputs.context, driver, inputs.allocator.is_ok());
         self.step("context and libraries", bytes, &source);
         let share = driver.map_err(Clone::clone).and_then(|driver| process::share(driver, uses_device));
         let remark = share.as_ref().map_or("", |share| share.remark.as_str());

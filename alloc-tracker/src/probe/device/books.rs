@@ -53,8 +53,7 @@ impl DeviceBooks {
 
     /// What the caching allocators have handed out, as they said last, in bytes.
     pub fn allocated() -> u64 {
-        let are_devices = devices::devices().filter(|device| device.name() != SHARED_MEMORY);
-        are_devices.filter_map(devices::totals).map(|totals| totals.allocated).sum()
+        of_frameworks().filter_map(devices::totals).map(|totals| totals.allocated).sum()
     }
 
     /// Reads all devices: the process's bytes on each, what is used of it, and the process's bytes in all. Nothing where
@@ -72,8 +71,7 @@ impl DeviceBooks {
             let driver = wanted.place.and_then(|(place, doubt)| gpu.inputs(&place, doubt));
             let reserved_after = wanted.device.and_then(devices::totals).map_or(0, |totals| totals.reserved);
             let uses_device = allocator.as_ref().is_ok_and(|allocator| allocator.reserved > 0);
-            let own = driver.as_ref().ok().and_then(|driver| process::share(driver, uses_device).ok());
-            let own = own.map(|share| share.own);
+            let own = driver.as_ref().ok().and_then(|driver| own_bytes(driver, uses_device));
             if let Ok(driver) = &driver {
                 sum = sum.zip(own).map(|(sum, own)| sum + own);
                 if let Some(index) = driver.index {
@@ -103,7 +101,7 @@ impl DeviceBooks {
         let own = |wanted: Wanted| {
             let uses_device = wanted.device.and_then(devices::totals).is_some_and(|totals| totals.reserved > 0);
             let (place, doubt) = wanted.place.ok()?;
-            process::share(&gpu.inputs(&place, doubt).ok()?, uses_device).ok().map(|share| share.own)
+            own_bytes(&gpu.inputs(&place, doubt).ok()?, uses_device)
         };
         let bytes = all_wanted(&listed).into_iter().map(own).sum();
         gpu.note(bytes);
@@ -144,6 +142,16 @@ impl Watched {
     }
 }
 
+/// The devices of which frameworks told. Shared memory is told in the same way, and is none.
+fn of_frameworks() -> impl Iterator<Item = Device> {
+    devices::devices().filter(|device| device.name() != SHARED_MEMORY)
+}
+
+/// This process's bytes on a device; `None` where the driver does not tell them.
+fn own_bytes(driver: &DriverInputs, uses_device: bool) -> Option<u64> {
+    process::share(driver, uses_device).ok().map(|share| share.own)
+}
+
 /// The frameworks' devices, and those of the driver's that none of them is.
 fn all_wanted(listed: &Result<Vec<Listed>, String>) -> Vec<Wanted> {
     let variable = |name| std::env::var(name).ok();
@@ -153,8 +161,7 @@ fn all_wanted(listed: &Result<Vec<Listed>, String>) -> Vec<Wanted> {
         place(name, visible.as_deref(), order.as_deref(), listed)
     };
     let named = |device: Device| (device.name().to_owned(), Some(device));
-    let are_devices = |device: &Device| device.name() != SHARED_MEMORY;
-    let told: Vec<(String, Option<Device>)> = devices::devices().filter(are_devices).map(named).collect();
+    let told: Vec<(String, Option<Device>)> = of_frameworks().map(named).collect();
     let mut wanted: Vec<Wanted> = Vec::new();
     let others = (0..listed.as_ref().map_or(0, Vec::len)).map(|index| (format!("gpu:{index}"), None));
     for (name, device) in told.into_iter().chain(others) {
