@@ -61,6 +61,7 @@
 //! Data flows one way through the crate's modules: a module uses only those that `lib.rs` declares before it.
 //! `docs/ARCHITECTURE.md` describes them.
 
+mod places;
 mod sys;
 
 mod settings;

@@ -65,6 +65,16 @@ fn tiny_and_grown(kept: &mut Vec<Vec<u8>>) {
     }));
 }
 
+/// Lives until the end: 3,000 blocks of 96 bytes, grown to 1,024.
+#[inline(never)]
+fn small_and_grown(kept: &mut Vec<Vec<u8>>) {
+    kept.extend((0..3_000).map(|_| {
+        let mut small = black_box(vec![1u8; 96]);
+        small.reserve_exact(928);
+        black_box(small)
+    }));
+}
+
 /// Many more calls than a sample keeps; the innermost allocates 64 blocks of 64 KiB.
 #[inline(never)]
 fn deep(left: usize, kept: &mut Vec<Vec<u8>>) {
@@ -103,6 +113,7 @@ fn main() {
     let mut kept = Vec::with_capacity(40_000);
     let mut deepest = Vec::with_capacity(64);
     let mut tiny = Vec::with_capacity(60_000);
+    let mut grown = Vec::with_capacity(3_000);
     {
         let _phase = phase!("small");
         small_and_kept(&mut kept);
@@ -114,6 +125,10 @@ fn main() {
     {
         let _phase = phase!("tiny");
         tiny_and_grown(&mut tiny);
+    }
+    {
+        let _phase = phase!("grown");
+        small_and_grown(&mut grown);
     }
     let list = {
         let _phase = phase!("list");
@@ -136,5 +151,5 @@ fn main() {
         std::process::abort();
     }
     session.finish().expect("the timeline");
-    drop((kept, deepest, tiny, list));
+    drop((kept, deepest, tiny, grown, list));
 }

@@ -1,5 +1,4 @@
 //! The start of a session: before `main`, and in each forked child.
-use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use alloc_tracker::unaided::{Request, as_tracker, ask, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
-use crate::{next, output};
+use crate::{loaded, next, output};
 
 /// An entry in the library's list of functions that the loader calls before `main`.
 #[used]
@@ -110,18 +109,5 @@ pub fn at_exec() -> Request {
 
 /// Whether libtorch is loaded.
 fn has_torch() -> bool {
-    // SAFETY: `is_torch` has the signature that dl_iterate_phdr calls, and gets no data.
-    unsafe { libc::dl_iterate_phdr(Some(is_torch), std::ptr::null_mut()) != 0 }
-}
-
-extern "C" fn is_torch(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid info.
-    let name = unsafe { (*info).dlpi_name };
-    if name.is_null() {
-        return 0;
-    }
-    // SAFETY: a non-null name is a C string of the loader.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
-    file.starts_with(b"libtorch").into()
+    loaded::any(|library| library.file().starts_with(b"libtorch"))
 }

@@ -4,6 +4,9 @@ use alloc_timeline::Category;
 use crate::counts::{BlockSize, Counts};
 use crate::scope::{NameId, ScopeId};
 
+/// Of so many blocks one event tells that an operator has read them.
+pub const READ_AT_ONCE: usize = 5;
+
 /// Something that happened in the program. Most blocks are only counted, in batches; the others are *followed*: they are
 /// known by their address from `Allocated` or `Adopted` until `Freed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,13 +88,13 @@ pub enum Event {
         /// What it is for.
         category: Category,
     },
-    /// An operator that reads a block, such as a tensor's storage, has ended. A block that is not followed may be told of; that
+    /// An operator that reads blocks, such as tensors' storages, has ended. A block that is not followed may be told of; that
     /// changes nothing.
     Read {
-        /// The scope that read it.
+        /// The scope that read them.
         scope: ScopeId,
-        /// Where it starts.
-        address: u64,
+        /// Where they start; 0 for no block.
+        addresses: [u64; READ_AT_ONCE],
     },
     /// The program named an instant.
     Mark {

@@ -120,7 +120,7 @@ mod replay;
 mod report;
 
 pub use counts::{BlockSize, Counts};
-pub use event::{DeviceTotals, Event, ThreadName};
+pub use event::{DeviceTotals, Event, READ_AT_ONCE, ThreadName};
 pub use growth::{GrowthColumn, GrowthTable};
 pub use names::NameTable;
 pub use new_blocks::NewBlocks;

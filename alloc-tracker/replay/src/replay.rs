@@ -147,7 +147,9 @@ impl Replay {
             Event::Labelled { scope, address, category } => {
                 blocks.labelled(owners, scope, address, category, at, &mut totals);
             }
-            Event::Read { scope, address } => blocks.read(scope, address, at),
+            Event::Read { scope, addresses } => {
+                addresses.iter().filter(|&&address| address != 0).for_each(|&address| blocks.read(scope, address, at));
+            }
             Event::Mark { name, with_owners } => self.mark(name, with_owners, at),
             Event::StepBegan => {
                 self.steps.withdraw_derived();

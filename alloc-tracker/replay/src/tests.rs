@@ -127,7 +127,7 @@ impl Program {
                 }
             }
             Action::Read { place, scope } => {
-                self.tell(Event::Read { scope: self.scopes[scope], address: address(place) });
+                self.tell(Event::Read { scope: self.scopes[scope], addresses: [address(place), 0, 0, 0, 0] });
             }
             Action::Batch { scope, bytes } => {
                 self.batched += bytes as i64;

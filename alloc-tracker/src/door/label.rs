@@ -1,6 +1,6 @@
 //! Questions about a block (who owns it, how large it is) and statements about it (its category: announced before the
 //! block is allocated, or attached as a label afterwards).
-use alloc_replay::{BlockSize, Event, NameId, Parts, ScopeId, TRACKER};
+use alloc_replay::{BlockSize, Event, NameId, Parts, READ_AT_ONCE, ScopeId, TRACKER};
 use alloc_timeline::Category;
 
 use super::count::{self, Arrival};
@@ -132,19 +132,28 @@ fn follow(slot: Option<&Slot>, block: &TaggedBlock) -> Result<(), LabelError> {
     Ok(())
 }
 
-/// An operator of this thread that reads the block at `block` ends. Only blocks that the recorder follows are told of.
-pub fn read(block: *const u8) {
-    if !publish::recording() || block.is_null() {
+/// An operator of this thread that reads these blocks ends. Only blocks that the recorder follows are told of.
+pub fn read(blocks: impl IntoIterator<Item = *const u8>) {
+    if !publish::recording() {
         return;
     }
-    let Some((_, tag)) = block::find(block.addr()) else { return };
-    if !matches!(tag, Tag::Wide(_, _, true)) && !exact() {
-        return;
+    let mut followed = blocks.into_iter().filter(|&block| is_followed(block)).map(|block| block.addr() as u64).fuse();
+    loop {
+        let addresses: [u64; READ_AT_ONCE] = std::array::from_fn(|_| followed.next().unwrap_or(0));
+        if addresses[0] == 0 {
+            return;
+        }
+        let slot = ledger::acquire();
+        let scope = slot.map_or_else(ledger::scope_without_slot, Slot::scope);
+        // One that is lost is counted with the dropped events.
+        let _ = ledger::emit(slot, &Event::Read { scope, addresses });
     }
-    let slot = ledger::acquire();
-    let scope = slot.map_or_else(ledger::scope_without_slot, Slot::scope);
-    // One that is lost is counted with the dropped events.
-    let _ = ledger::emit(slot, &Event::Read { scope, address: block.addr() as u64 });
+}
+
+/// Whether the recorder follows the block that starts at this address.
+fn is_followed(block: *const u8) -> bool {
+    let tag = if block.is_null() { None } else { block::find(block.addr()) };
+    tag.is_some_and(|(_, tag)| matches!(tag, Tag::Wide(_, _, true)) || exact())
 }
 
 /// The number of the call of an outermost operator that runs on this thread; 0 when none runs.

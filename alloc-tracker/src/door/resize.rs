@@ -12,7 +12,7 @@ use super::room;
 use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
 use crate::backend::{self, jemalloc};
 use crate::ledger::{self, Slot, publish, totals};
-use crate::settings::{Mode, exact, mode, sampling};
+use crate::settings::{Mode, exact, mode};
 use crate::stacks::{self, Sample};
 use crate::sys::next_realloc;
 use crate::tag::block::{self, Tag};
@@ -136,17 +136,23 @@ fn retag(block: *mut u8, scope: ScopeId, size: BlockSize, announce: impl FnOnce(
     written
 }
 
-/// [`resize`] for the common case: a small plain block that stays a small plain block. `None` in all other cases, and where stacks
-/// are sampled: the bytes by which blocks grow are counted down as well.
+/// [`resize`] for the common case: a small plain block that stays a small plain block. `None` in all other cases, and where a sample
+/// point may fall into the bytes by which it grows.
 /// `SIZED`: whether the block's free will tell its size.
 ///
 /// # Safety
 /// As for [`resize`].
 #[inline]
 pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Option<*mut u8> {
-    let slot = (ledger::lane().is_open() && !sampling::is_on()).then(ledger::acquire).flatten()?;
+    let slot = ledger::lane().is_open().then(ledger::acquire).flatten()?;
     let (entries, Tag::Plain(scope, old)) = block::find(block.addr())? else { return None };
     if !(17..=SMALL_MAX).contains(&size) {
+        return None;
+    }
+    let [before, after] =
+        [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
+    // A block that was sampled has a wide tag.
+    if !stacks::passes(slot, after.usable.saturating_sub(before.usable), scope) {
         return None;
     }
     let layer = |block: *mut u8, size| {
@@ -161,8 +167,6 @@ pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Op
         return Some(resized);
     }
     slot.count_resize(scope);
-    let [before, after] =
-        [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
     if shadow::store_plain::<SIZED>(resized.addr(), scope, size, layer(resized, size)) {
         slot.add(scope, &Counts::resize(before, after));
     } else {

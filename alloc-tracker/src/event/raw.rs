@@ -89,7 +89,7 @@ pub fn encode(time_ns: u64, event: &Event) -> Words {
         Event::Labelled { scope, address, category: label } => {
             words(LABELLED, scope, [address, category(Some(label)), 0, 0, 0])
         }
-        Event::Read { scope, address } => words(READ, scope, [address, 0, 0, 0, 0]),
+        Event::Read { scope, addresses } => words(READ, scope, addresses),
         Event::Mark { name, with_owners } => words(MARK, 0, [name.into(), with_owners.into(), 0, 0, 0]),
         Event::StepBegan => words(STEP_BEGAN, 0, [0; 5]),
         Event::DerivedStepBegan => words(DERIVED_STEP_BEGAN, 0, [0; 5]),
@@ -165,7 +165,7 @@ pub fn decode(words: Words) -> Option<(u64, Event)> {
         RESIZE_BEGAN => Event::ResizeBegan { scope, address, size, token: d },
         RESIZE_ENDED => Event::ResizeEnded { address: some_address, size, token: d },
         LABELLED => Event::Labelled { scope, address, category: category(b)? },
-        READ => Event::Read { scope, address },
+        READ => Event::Read { scope, addresses: [address, b, c, d, e] },
         MARK => Event::Mark { name: a as u32, with_owners: b != 0 },
         STEP_BEGAN => Event::StepBegan,
         DERIVED_STEP_BEGAN => Event::DerivedStepBegan,
@@ -222,7 +222,8 @@ mod tests {
             Event::ResizeBegan { scope, address, size, token },
             Event::ResizeEnded { address: Some(address), size, token },
             Event::ResizeEnded { address: None, size, token },
-            Event::Read { scope, address },
+            Event::Read { scope, addresses: [address, 2, 3, 4, 5] },
+            Event::Read { scope, addresses: [address, 0, 0, 0, 0] },
             Event::Mark { name: 65_535, with_owners: true },
             Event::Mark { name: 0, with_owners: false },
             Event::StepBegan,

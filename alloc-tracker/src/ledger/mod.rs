@@ -24,6 +24,7 @@ mod thread_lane;
 #[cfg(feature = "stacks")]
 mod thread_number;
 mod thread_word;
+mod unpublished;
 
 pub use lane::Lane;
 pub use pool::{live_slots, most_threads, resized};

@@ -3,7 +3,7 @@
 //!
 //! The change between the two loses nothing and counts nothing twice: [`begin`] first directs new publications to the
 //! ring, and then waits for those that are still on their way to the totals. [`end`] does the reverse.
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, compiler_fence};
 
 use alloc_replay::{Counts, Event, ScopeId, TRACKER};
 
@@ -41,9 +41,13 @@ impl RingAccess {
 
     /// Runs `write`, unless this thread is writing already. Returns whether it ran.
     pub(super) fn enter(&self, write: impl FnOnce()) -> bool {
-        let entered = self.0.swap(1, Ordering::Relaxed) == 0;
+        // A handler that interrupts this between the two has ended its own write before this goes on.
+        let entered = self.0.load(Ordering::Relaxed) == 0;
         if entered {
+            self.0.store(1, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
             write();
+            compiler_fence(Ordering::SeqCst);
             self.0.store(0, Ordering::Relaxed);
         }
         entered

@@ -24,8 +24,6 @@ use {super::thread_number::ThreadNumber, crate::sampler::Sampler, crate::sys::Ow
 
 /// The most bytes by which the published live bytes can be wrong because of what one thread has not published.
 pub const SLACK: i64 = DEVIATION_LIMIT + WORD_LIMIT;
-/// How many times [`Slot::unpublished`] reads at most, while the owning thread keeps moving counts.
-const LOOKS: usize = 1000;
 
 /// One thread's part of the ledger. Only that thread and its signal handlers write to it, and the pool while no thread
 /// has it.
@@ -34,9 +32,9 @@ pub struct Slot {
     /// The part that the hot path uses; closed while the thread works as the tracker.
     pub lane: Lane,
     /// The scope whose frees the lane counts.
-    freed: AtomicU16,
+    pub(super) freed: AtomicU16,
     /// How many times counts have begun or ended to move from the lane to the counters; odd while they move.
-    moving: AtomicU32,
+    pub(super) moving: AtomicU32,
     pub(super) counters: Counters,
     pub(super) scopes: ScopeStack,
     /// Measures how long each scope is active, when a session asks for that.
@@ -201,6 +199,21 @@ impl Slot {
             .unwrap_or_else(|| more > 0 && crate::sampler::is_due_alone(more))
     }
 
+    /// Counts `more` bytes that this thread has allocated down to the next sample point, if that is so far away that the word of
+    /// allocations is full before it: the word is not charged then, and need not be. `false`, and nothing is counted, where it is closer.
+    #[cfg(feature = "stacks")]
+    #[inline]
+    pub fn passes_sample(&self, more: u64) -> bool {
+        let passes = || {
+            let is_far = self.sampler.left() >= WORD_LIMIT as u64 + more;
+            if is_far {
+                self.sampler.count_down(more, self.index.load(Ordering::Relaxed));
+            }
+            is_far
+        };
+        self.sampler.exclusively(passes) == Some(true)
+    }
+
     /// Empties the word of allocations and, while a session records, counts its bytes and `more` down to the next sample point, runs
     /// `then`, and charges the word. `None` for a signal handler that has interrupted this, and while no session records.
     #[cfg(feature = "stacks")]
@@ -287,26 +300,6 @@ impl Slot {
         self.empty_allocated();
         self.empty_freed();
         self.counters.publish();
-    }
-
-    /// What this thread has not published yet, by scope; for the recorder. Exact if the thread counts nothing
-    /// meanwhile.
-    pub fn unpublished(&self) -> Vec<(ScopeId, Counts)> {
-        let mut looks = 0;
-        loop {
-            let before = self.moving.load(Ordering::Acquire);
-            let (allocated, freed) = self.lane.peek();
-            let words = [(self.scope(), allocated), (self.freed.load(Ordering::Relaxed), freed)];
-            let all = self.counters.read().chain(words);
-            let found: Vec<_> = all.filter(|(_, counts)| *counts != Counts::default()).collect();
-            fence(Ordering::Acquire);
-            looks += 1;
-            let still = before.is_multiple_of(2) && self.moving.load(Ordering::Relaxed) == before;
-            // A thread that lost the processor while it moved counts is not waited for.
-            if still || looks == LOOKS {
-                return found;
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::ptr;
 use alloc_replay::{OTHER_SCOPES, Parts, ScopeId};
 use rustc_hash::FxHasher;
 
-use super::names::{self, MAX_SCOPES};
+use super::names::{self, INDEX, MAX_SCOPES};
 use super::table::Table;
 
 /// What is entered.
@@ -28,7 +28,7 @@ struct Known {
     to: ScopeId,
 }
 
-static KNOWN: Table<Known, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(0);
+static KNOWN: Table<Known, MAX_SCOPES, INDEX> = Table::new(0);
 
 fn hash(from: ScopeId, change: Change, name: &str) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one((from, change, name))

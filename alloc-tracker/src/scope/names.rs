@@ -21,13 +21,15 @@ use super::table::Table;
 pub const MAX_SCOPES: usize = (1 << 15) - 3;
 /// The number of names; name numbers are below it.
 pub const MAX_NAMES: usize = 1 << 16;
+/// Places of an index of scopes: twice as many as there are scopes, and six.
+pub const INDEX: usize = 1 << 16;
 /// The number that stands for all names which found no room in the table.
 const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
 
 static NAMES: Table<String, MAX_NAMES, { 2 * MAX_NAMES }> = Table::new(RESERVED.len() as u32);
-static SCOPES: Table<Numbered, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(RESERVED.len() as u32);
+static SCOPES: Table<Numbered, MAX_SCOPES, INDEX> = Table::new(RESERVED.len() as u32);
 /// What layers are. As many as scopes, because a layer without a scope is none.
-static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, { 2 * MAX_SCOPES + 1 }> = Table::new(0);
+static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, INDEX> = Table::new(0);
 static OVERFLOWED: AtomicU64 = AtomicU64::new(0);
 /// The fork depth of this process.
 static FORK_DEPTH: AtomicU32 = AtomicU32::new(0);

@@ -1,9 +1,15 @@
 //! An append-only table without locks. Entries are appended and never change or move; an open-addressed index of atomic
-//! numbers finds them.
+//! numbers finds them, in the order of [`places`](crate::places).
 //!
 //! A fork, a signal handler or a thread that dies in the middle of an insertion leaves at worst an unused number.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::places;
+
+/// A place of the index: in this many low bits an entry's number + 1, or 0; above them bits of its hash, so that the entry itself is
+/// rarely looked at in vain.
+const NUMBER_BITS: u32 = 17;
 
 /// An append-only table: from a number to its entry, and from an entry's hash to its number.
 pub struct Table<T: 'static, const N: usize, const INDEX: usize> {
@@ -41,43 +47,49 @@ impl<T: 'static, const N: usize, const INDEX: usize> Table<T, N, INDEX> {
 
     /// The number of that entry.
     pub fn find_number(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<u32> {
-        let mut slot = hash as usize % INDEX;
-        for _ in 0..INDEX {
-            let held = self.index[slot].load(Ordering::Acquire).checked_sub(1)?;
-            if self.get(held).is_some_and(&is) {
-                return Some(held);
+        for place in places::order(hash, INDEX) {
+            let held = self.index[place].load(Ordering::Acquire);
+            if held == 0 {
+                return None;
             }
-            slot = (slot + 1) % INDEX;
+            if let Some(number) = self.number_in(held, hash, &is) {
+                return Some(number);
+            }
         }
         None
+    }
+
+    /// The number in a place that is not empty, if its entry has this hash and `is` returns true for it.
+    #[inline]
+    fn number_in(&self, held: u32, hash: u64, is: impl Fn(&T) -> bool) -> Option<u32> {
+        let number = (held & ((1 << NUMBER_BITS) - 1)) - 1;
+        (held >> NUMBER_BITS == tag(hash) && self.get(number).is_some_and(is)).then_some(number)
     }
 
     /// The number of the entry with this hash for which `is` returns true. If there is none, `make` makes a new entry.
     /// `None` when the table is full.
     pub fn intern(&self, hash: u64, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Option<u32> {
-        let mut slot = hash as usize % INDEX;
+        const { assert!(N < 1 << NUMBER_BITS) };
         let mut fresh: Option<u32> = None;
         let mut make = Some(make);
-        for _ in 0..INDEX {
-            // The index holds number + 1; 0 is an empty slot.
-            let held = self.index[slot].load(Ordering::Acquire);
-            if held != 0 {
-                if self.get(held - 1).is_some_and(&is) {
-                    return Some(held - 1);
+        for place in places::order(hash, INDEX) {
+            let mut held = self.index[place].load(Ordering::Acquire);
+            if held == 0 {
+                let number = match fresh {
+                    Some(number) => number,
+                    None => self.append(make.take()?())?,
+                };
+                fresh = Some(number);
+                let filled = (number + 1) | (tag(hash) << NUMBER_BITS);
+                match self.index[place].compare_exchange(0, filled, Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => return Some(number),
+                    // Another thread took the place. If that is the same entry, the number of ours stays unused.
+                    Err(other) => held = other,
                 }
-                slot = (slot + 1) % INDEX;
-                continue;
             }
-            let number = match fresh {
-                Some(number) => number,
-                None => self.append(make.take()?())?,
-            };
-            fresh = Some(number);
-            if self.index[slot].compare_exchange(0, number + 1, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            if let Some(number) = self.number_in(held, hash, &is) {
                 return Some(number);
             }
-            // Another thread took the slot: the loop looks at what it put there. If that is the same entry, the number
-            // of ours stays unused.
         }
         None
     }
@@ -103,6 +115,11 @@ impl<T: 'static, const N: usize, const INDEX: usize> Table<T, N, INDEX> {
     }
 }
 
+/// The bits of a hash that a place keeps.
+fn tag(hash: u64) -> u32 {
+    (hash ^ hash >> 32) as u32 & ((1 << (u32::BITS - NUMBER_BITS)) - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +128,7 @@ mod tests {
     #[test]
     fn numbers_below_the_length_have_entries() {
         const RESERVED: u32 = 4;
-        static TABLE: Table<u32, 100_000, 200_001> = Table::new(RESERVED);
+        static TABLE: Table<u32, 100_000, 200_000> = Table::new(RESERVED);
         std::thread::scope(|threads| {
             let makers: Vec<_> =
                 (0..2).map(|_| threads.spawn(|| (0..40_000).map(|entry| TABLE.append(entry)).max())).collect();

@@ -304,19 +304,19 @@ pub fn label_of_layer(
     label::label(block, category, layer.0, |allocated_in| gives_way(Name(allocated_in)))
 }
 
-/// Says that an operator that read the block at `block` ends on this thread, in the active scope. Told of all storages that
+/// Says that an operator that read the blocks at these addresses ends on this thread, in the active scope. Told of all storages that
 /// operators read, the recorder finds those at the peak that nobody reads again. Does nothing without a session, and for
-/// a block that is not followed.
-/// The address must be that of a block's start or lie in no block.
+/// blocks that are not followed.
+/// Each address must be that of a block's start or lie in no block.
 ///
 /// ```
 /// use alloc_tracker::hooks;
 ///
 /// let weights = vec![0u8; 5000];
-/// hooks::read(weights.as_ptr());
+/// hooks::read([weights.as_ptr()]);
 /// ```
-pub fn read(block: *const u8) {
-    label::read(block);
+pub fn read(blocks: impl IntoIterator<Item = *const u8>) {
+    label::read(blocks);
 }
 
 /// Says what a layer is, in words that stand beside its name wherever that is printed. An empty text takes that back.

@@ -5,16 +5,21 @@
 //! bucket of an address (one cache line):  | a | a | 0 | 0 | 0 | 0 | 0 | 0 |
 //! ```
 //!
-//! A free reads the count of its address's bucket, which is nearly always 0; all counts together fit into the
-//! first-level cache. An address whose bucket is full goes into the next bucket. If that is full as well, the sampled
-//! block is not followed: the sample counts among the allocated bytes, but not among the live ones.
+//! A free reads the counts of its address's buckets, which are nearly always 0; all counts together fit into the
+//! first-level cache. An address has a bucket among a few, which lie in four pages, and one among many, for when that is full. If the
+//! bucket there is full as well, it goes into the next one, and else the sampled block is not followed: the sample counts among the
+//! allocated bytes, but not among the live ones.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 use crate::sys;
 
-/// The number of buckets, a power of two. With 100,000 live sampled blocks, hardly any address finds no place.
-const BUCKETS: usize = 1 << 15;
+/// The few buckets, a power of two: with a thousand live sampled blocks, nearly all of them have their places there.
+const FEW: usize = 1 << 8;
+/// The many, a power of two: with 100,000, hardly any address finds no place.
+const MANY: usize = 1 << 15;
+/// All of them, the few first.
+const BUCKETS: usize = FEW + MANY;
 const PLACES: usize = 8;
 
 #[repr(C, align(64))]
@@ -22,7 +27,7 @@ struct Bucket {
     places: [AtomicU64; PLACES],
 }
 
-/// For each bucket, at least the number of addresses in the table that have it as their own.
+/// For each bucket, at least the number of addresses in the table that are there because it is their own.
 static COUNTS: [AtomicU8; BUCKETS] = [const { AtomicU8::new(0) }; BUCKETS];
 /// The buckets; null before the first address is added.
 static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
@@ -45,30 +50,39 @@ pub fn range() -> Option<(usize, usize)> {
     (start != 0).then_some((start, start + BUCKETS * size_of::<Bucket>()))
 }
 
-/// The number of an address's bucket.
-fn hash(address: usize) -> usize {
-    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (64 - BUCKETS.ilog2())
+/// The numbers of an address's two buckets.
+fn homes(address: usize) -> [usize; 2] {
+    let hash = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let among = |buckets: usize| (hash >> (u64::BITS - buckets.ilog2())) as usize;
+    [among(FEW), FEW + among(MANY)]
 }
 
-/// The places in which an address of `bucket` may be: those of that bucket and of the next.
-fn places(table: &[Bucket], bucket: usize) -> impl Iterator<Item = &AtomicU64> {
-    table[bucket].places.iter().chain(&table[(bucket + 1) % BUCKETS].places)
+/// The places in which an address may be that has `home` as its own: those of that bucket, and of the next among the many.
+fn places(table: &[Bucket], home: usize) -> impl Iterator<Item = &AtomicU64> {
+    let next = home.checked_sub(FEW).map(|number| &table[FEW + (number + 1) % MANY]);
+    table[home].places.iter().chain(next.into_iter().flat_map(|bucket| &bucket.places))
 }
 
 /// Adds the address of a live block. (It is there already when a block is sampled again because it grew.) `false` when
 /// there is no room.
 pub fn add(address: usize) -> bool {
     let Some(table) = table_or_map() else { return false };
-    let (wanted, bucket) = (address as u64, hash(address));
-    if places(table, bucket).any(|place| place.load(Ordering::Relaxed) == wanted) {
-        return true;
-    }
+    let wanted = address as u64;
+    let is_there = |home: usize| {
+        COUNTS[home].load(Ordering::Relaxed) != 0
+            && places(table, home).any(|place| place.load(Ordering::Relaxed) == wanted)
+    };
+    homes(address).into_iter().any(is_there) || homes(address).into_iter().any(|home| put(table, wanted, home))
+}
+
+/// Puts an address into a free place of `home`. `false` when there is none.
+fn put(table: &[Bucket], address: u64, home: usize) -> bool {
     // The count grows before the address is there, so that no free misses the address.
-    COUNTS[bucket].fetch_add(1, Ordering::Relaxed);
-    let free = |place: &AtomicU64| place.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-    let added = places(table, bucket).any(free);
+    COUNTS[home].fetch_add(1, Ordering::Relaxed);
+    let free = |place: &AtomicU64| place.compare_exchange(0, address, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    let added = places(table, home).any(free);
     if !added {
-        COUNTS[bucket].fetch_sub(1, Ordering::Relaxed);
+        COUNTS[home].fetch_sub(1, Ordering::Relaxed);
     }
     added
 }
@@ -76,18 +90,17 @@ pub fn add(address: usize) -> bool {
 /// Removes the address of a block that is about to be freed. Returns whether it was there.
 #[inline]
 pub fn remove(address: usize) -> bool {
-    let bucket = hash(address);
-    COUNTS[bucket].load(Ordering::Relaxed) != 0 && take_out(address, bucket)
+    homes(address).into_iter().any(|home| COUNTS[home].load(Ordering::Relaxed) != 0 && take_out(address, home))
 }
 
 #[cold]
-fn take_out(address: usize, bucket: usize) -> bool {
+fn take_out(address: usize, home: usize) -> bool {
     let Some(table) = table() else { return false };
     let wanted = address as u64;
-    let held = places(table, bucket).find(|place| place.load(Ordering::Relaxed) == wanted);
+    let held = places(table, home).find(|place| place.load(Ordering::Relaxed) == wanted);
     if let Some(place) = held {
         place.store(0, Ordering::Release);
-        COUNTS[bucket].fetch_sub(1, Ordering::Relaxed);
+        COUNTS[home].fetch_sub(1, Ordering::Relaxed);
     }
     held.is_some()
 }
@@ -113,6 +126,14 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 20) as usize & !15 | 1 << 44
         };
+        let few: Vec<usize> = (0..1_000).map(|_| address()).collect();
+        assert!(few.iter().all(|&address| add(address)));
+        let taken = |buckets: &[Bucket]| {
+            buckets.iter().flat_map(|bucket| &bucket.places).filter(|place| place.load(Ordering::Relaxed) != 0).count()
+        };
+        // On average four of eight places of each of the 256 buckets.
+        assert!(taken(&table().expect("there is one")[..FEW]) > 950);
+        assert!(few.iter().all(|&address| remove(address)));
         let addresses: Vec<usize> = (0..150_000).map(|_| address()).collect();
         let added: Vec<usize> = addresses.iter().copied().filter(|&address| add(address)).collect();
         // In 262,144 places: a few buckets are full, and those next to them.

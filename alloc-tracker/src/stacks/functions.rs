@@ -5,19 +5,20 @@
 //! index[hash] -> hash, and where its text is -> texts, one after the other
 //! ```
 //!
-//! As in the table of stacks, nothing is ever removed, there is no lock, and what finds no room has no number.
+//! As in the table of stacks, places are tried in the order of [`places`], nothing is ever removed, there is no lock, and what finds no
+//! room has no number.
 use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use crate::sys;
+use crate::{places, sys};
 
 /// The number of functions, a power of two; their numbers are at most this.
 const MAX_FUNCTIONS: usize = 1 << 15;
 /// Bytes of all texts together: 512 for each function. Pages become resident as they are used.
 const MAX_BYTES: usize = 512 * MAX_FUNCTIONS;
 /// How many places are tried for one function.
-const TRIES: usize = 64;
+const TRIES: usize = 128;
 /// A text's place is a number of 64 bits: in this many low bits where it begins, above them its length, which is more than 0.
 const START_BITS: u32 = 32;
 
@@ -56,8 +57,7 @@ pub fn number(hash: u64, bytes: impl FnOnce() -> usize, write: impl FnOnce(&mut 
     sys::get_or_map(&TABLES, size_of::<Tables>());
     let tables = tables()?;
     let hash = hash.max(1);
-    for offset in 0..TRIES {
-        let number = (hash as usize).wrapping_add(offset) % MAX_FUNCTIONS;
+    for number in places::order(hash, MAX_FUNCTIONS).take(TRIES) {
         match tables.hashes[number].load(Ordering::Acquire) {
             held if held == hash => return Some(number as u32 + 1),
             0 => {}

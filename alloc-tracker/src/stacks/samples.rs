@@ -49,6 +49,14 @@ pub fn is_due(slot: Option<&Slot>, bytes: u64, scope: ScopeId) -> bool {
     sampling::is_on() && scope != TRACKER && publish::recording() && falls()
 }
 
+/// Counts `bytes` by which a block grows that has no wide tag, if no sample point falls into them. `false`, and nothing is counted, where
+/// one may: [`is_due`] then says whether it does. To be called where lanes are open.
+#[inline]
+pub fn passes(slot: &Slot, bytes: u64, scope: ScopeId) -> bool {
+    let needs_none = bytes == 0 || scope == TRACKER || !publish::recording();
+    !sampling::is_on() || sampling::is_rare() && (needs_none || slot.passes_sample(bytes))
+}
+
 /// Bytes of a block that are sampled.
 #[derive(Debug)]
 pub struct Sample {

@@ -4,13 +4,13 @@
 //! index[hash] -> number -> (start, length) -> frames, one after the other
 //! ```
 //!
-//! Numbers, frames and index entries are only ever added, without a lock. Two threads that add one stack at the same
+//! Places of the index are tried in the order of [`places`]. Numbers, frames and index entries are only ever added, without a lock. Two threads that add one stack at the same
 //! moment may give it two numbers; sums over samples are right all the same. A stack that finds no room gets
 //! [`NO_STACK`]. The tables are mapped when the first stack is added, and their pages become resident when touched.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use crate::sys;
+use crate::{places, sys};
 
 /// In place of a stack's number: the sample's calls could not be found or kept.
 pub const NO_STACK: u32 = 0;
@@ -20,7 +20,7 @@ const INDEX: usize = 2 * MAX_STACKS;
 /// The number of frames of all stacks together: 64 for each stack, 32 MiB when all are used.
 const MAX_FRAMES: usize = 64 * MAX_STACKS;
 /// How many places of the index are tried for one stack.
-const TRIES: usize = 64;
+const TRIES: usize = 128;
 /// A stack is a number of 64 bits: in this many low bits the index of its first frame, above them its length.
 const START_BITS: u32 = 48;
 /// Flag in a stack's length: there were more calls than were kept.
@@ -72,8 +72,8 @@ pub fn number(frames: &[u64], cut: bool) -> u32 {
     let hash = hash(frames, cut);
     let upper = hash >> 32 << 32;
     let mut fresh = None;
-    for offset in 0..TRIES {
-        let place = &tables.index[(hash as usize).wrapping_add(offset) % INDEX];
+    for place in places::order(hash, INDEX).take(TRIES) {
+        let place = &tables.index[place];
         let mut held = place.load(Ordering::Acquire);
         if held == 0 {
             let number = match fresh {

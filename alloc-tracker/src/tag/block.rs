@@ -3,6 +3,7 @@ use alloc_replay::ScopeId;
 
 use super::shadow::{self, ShadowRef, TINY};
 use super::tiny::{self, Tiny};
+use super::word::ALIGNMENT;
 
 /// What a tag says, by the kind of the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,32 +36,45 @@ impl Tag {
 }
 
 /// The tag of the block that starts at `address`, and its entries; `None` when no tracked block starts there.
+///
+/// A block has its tag in one layer alone. The layers with the fewest entries come first: where a layer has no tag, what is read of it
+/// becomes a page of zeros, which takes a fault, and another one when a tag is written there.
 pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
-    if let Some(place) = shadow::find(address) {
-        let first = place.load(0);
-        if let Some((scope, requested, followed)) = place.load_wide() {
-            return Some((place, Tag::Wide(scope, requested, followed)));
-        }
-        if first & TINY != 0 {
-            return Some((place, Tag::Tiny(tiny::pair(first))));
-        }
-        if let Some((tag, requested)) = place.load_plain() {
-            return Some((place, Tag::Plain(tag - 1, requested)));
-        }
+    if let Some(found) = find_large(address) {
+        return Some(found);
     }
-    if let Some((place, tag, requested)) = shadow::find_coarser(address) {
-        return Some((place, Tag::Plain(tag - 1, requested)));
+    if address.is_multiple_of(ALIGNMENT) {
+        return find_coarser(address).or_else(|| find_fine(address));
     }
+    find_fine(address).or_else(|| find_coarser(address))
+}
+
+fn find_fine(address: usize) -> Option<(ShadowRef, Tag)> {
+    let place = shadow::find(address)?;
+    let first = place.load(0);
+    if let Some((scope, requested, followed)) = place.load_wide() {
+        return Some((place, Tag::Wide(scope, requested, followed)));
+    }
+    if first & TINY != 0 {
+        return Some((place, Tag::Tiny(tiny::pair(first))));
+    }
+    place.load_plain().map(|(tag, requested)| (place, Tag::Plain(tag - 1, requested)))
+}
+
+fn find_coarser(address: usize) -> Option<(ShadowRef, Tag)> {
+    shadow::find_coarser(address).map(|(place, tag, requested)| (place, Tag::Plain(tag - 1, requested)))
+}
+
+fn find_large(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find_large(address)?;
-    let (scope, requested, followed) = place.load_wide()?;
-    Some((place, Tag::Wide(scope, requested, followed)))
+    place.load_wide().map(|(scope, requested, followed)| (place, Tag::Wide(scope, requested, followed)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tag::class;
-    use crate::tag::word::{ALIGNMENT, COARSEST, FINE, SMALL_MAX};
+    use crate::tag::word::{COARSEST, FINE, SMALL_MAX};
 
     /// A slab of jemalloc's has blocks of one class, side by side from the start of a page. Where the address tells the
     /// layer, each block has two entries of its own there.

@@ -202,7 +202,11 @@ pub unsafe fn find_plain(address: usize, layer: u32) -> Option<ShadowRef> {
 /// The plain tag of the block at `address` in the coarse layer or in the coarsest one, with its entries, as
 /// [`ShadowRef::load_plain`] gives it; `None` when there is none.
 pub fn find_coarser(address: usize) -> Option<(ShadowRef, u16, usize)> {
-    let layers = if address.is_multiple_of(16) { &[COARSE, COARSEST][..] } else { &[] };
+    let layers = match address {
+        likely if likely.is_multiple_of(ALIGNMENT) => &[COARSEST, COARSE][..],
+        possible if possible.is_multiple_of(16) => &[COARSE, COARSEST],
+        _ => &[],
+    };
     let own = |&layer: &u32| {
         let place = EVEN.find(address, layer).map(ShadowRef)?;
         let (tag, requested) = place.load_plain()?;

@@ -58,7 +58,7 @@ fn with_rounds(rounds: u32) -> String {
     format!(
         r#"
 import alloc_tracker._torch.operators
-alloc_tracker._torch.operators._ROUNDS = {rounds}
+alloc_tracker._torch.operators._CALLS = alloc_tracker._torch.operators._CALLS[:{rounds}]
 import torch
 model = torch.nn.Linear(64, 64)
 for _ in range(2):

@@ -10,7 +10,7 @@ const VICTIM: &str = env!("CARGO_BIN_EXE_victim-stacks");
 const KIB: u64 = 1 << 10;
 
 /// Scopes, and the sizes of the blocks that they allocate (or by which a block grows), with how often.
-const SCOPES: [(&str, &[(u64, u64)]); 6] = [
+const SCOPES: [(&str, &[(u64, u64)]); 7] = [
     ("small", &[(112, 40_000)]),
     ("tiny", &[(8, 60_000), (24, 60_000)]),
     ("passing", &[(KIB, 20_000)]),
@@ -19,6 +19,7 @@ const SCOPES: [(&str, &[(u64, u64)]); 6] = [
     ("peak", &[(256 * KIB, 64), (1536, 1)]),
     // Doubled from 16 bytes up to 8 MiB.
     ("list", &LIST),
+    ("grown", &[(96, 3_000), (928, 3_000)]),
 ];
 const LIST: [(u64, u64); 20] = {
     let mut list = [(16, 1); 20];
@@ -113,7 +114,7 @@ fn check_estimates(mean_kib: u64) {
             let rows = tests::rows(&timeline, &timeline.at_exit.as_ref().expect("an end").snapshot);
             rows.filter(|(scope, _)| scope.phase == phase).map(|(_, row)| row.usable_bytes).sum::<u64>() as f64
         };
-        for (phase, blocks) in [("small", SCOPES[0].1), ("tiny", SCOPES[1].1), ("deep", SCOPES[3].1)] {
+        for (phase, blocks) in [0, 1, 3, 6].map(|number| SCOPES[number]) {
             let deviation = (live(phase) as f64 - held(phase)) / variance(blocks, mean).sqrt();
             assert!(deviation.abs() <= 4.0, "{phase} {seed} at exit: {deviation}");
         }
@@ -236,9 +237,12 @@ fn leaks_and_folded_stacks() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let phases: Vec<&str> =
         json["sites"].as_array().expect("sites").iter().filter_map(|site| site["phase"].as_str()).collect();
-    // Two places in `tiny`, where blocks are made and where they grow; in no phase, the lists of the blocks.
-    assert_eq!(phases.len(), 7, "{phases:?}");
-    assert!(["small", "tiny", "deep", "list", "(none)"].iter().all(|phase| phases.contains(phase)), "{phases:?}");
+    // Two places in `tiny` and in `grown`, where blocks are made and where they grow; in no phase, three lists of blocks.
+    assert_eq!(phases.len(), 10, "{phases:?}");
+    assert!(
+        ["small", "tiny", "deep", "list", "grown", "(none)"].iter().all(|phase| phases.contains(phase)),
+        "{phases:?}"
+    );
     let folded = viewer(&["stacks", text(&path), "--folded"]).stdout;
     let sum: u64 = folded.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
     assert_eq!(sum, stacks.sums().peak_bytes);

@@ -66,15 +66,23 @@ impl Bytes {
 /// Bytes that are read at once where there are so many: a cache line, because each reading may take a system call.
 const LINE: usize = 64;
 
-/// Adds bytes to a hash.
+/// Adds bytes to a hash. The words of lines go into four hashes side by side, because each of a hash's steps waits for the one before.
 #[inline]
 fn words(memory: impl Memory, at: u64, count: usize, mut hash: u64) -> Option<u64> {
     let (mut at, end) = (at, at.wrapping_add(count as u64));
+    let mut beside = [hash, !hash, hash.rotate_left(21), hash.rotate_left(42)];
     for _ in 0..count / LINE {
         let mut line = [0; LINE];
         memory.read(at, &mut line)?;
-        hash = line.as_chunks().0.iter().fold(hash, |hash, &word| mixed(hash, u64::from_ne_bytes(word)));
+        for four in line.as_chunks::<32>().0 {
+            for (hash, &word) in beside.iter_mut().zip(four.as_chunks().0) {
+                *hash = mixed(*hash, u64::from_ne_bytes(word));
+            }
+        }
         at = at.wrapping_add(LINE as u64);
+    }
+    if count >= LINE {
+        hash = beside.into_iter().fold(hash, mixed);
     }
     for _ in 0..count % LINE / 8 {
         hash = mixed(hash, memory.word(at)?);
@@ -125,19 +133,27 @@ mod tests {
     use super::super::memory::Asked;
     use super::*;
 
-    /// The words of a text in the order in which they lie, and what is left of it as one more, whatever is read at once.
+    /// Each byte counts, and so does its place, and nothing behind the bytes does.
     #[test]
-    fn each_word_is_hashed_once() {
-        let bytes: Vec<u8> = (0..200).collect();
-        let at = bytes.as_ptr().expose_provenance() as u64;
+    fn each_byte_is_hashed() {
+        let hash = |bytes: &[u8], count| words(Asked, bytes.as_ptr().expose_provenance() as u64, count, 1);
+        let mut bytes: Vec<u8> = (1..=201).collect();
+        let mut seen = std::collections::HashSet::new();
         for count in [0, 1, 7, 8, 63, 64, 65, 72, 127, 128, 200] {
-            let mut expected = 1;
-            for word in bytes[..count].chunks_exact(8) {
-                expected = mixed(expected, u64::from_ne_bytes(word.try_into().expect("eight bytes")));
+            let whole = hash(&bytes, count);
+            assert!(whole.is_some() && seen.insert(whole), "{count}");
+            for changed in 0..=count {
+                bytes[changed] ^= 1;
+                assert_eq!(hash(&bytes, count) == whole, changed == count, "byte {changed} of {count}");
+                bytes[changed] ^= 1;
             }
-            let mut rest = [0; 8];
-            rest[..count % 8].copy_from_slice(&bytes[count - count % 8..count]);
-            assert_eq!(words(Asked, at, count, 1), Some(mixed(expected, u64::from_ne_bytes(rest))), "{count}");
+            // Two words of a line, and two lines.
+            for apart in [8, 32, 64].into_iter().filter(|apart| count >= 2 * apart) {
+                let swap = |bytes: &mut [u8]| (0..8).for_each(|byte| bytes.swap(byte, byte + apart));
+                swap(&mut bytes);
+                assert_ne!(hash(&bytes, count), whole, "words {apart} bytes apart");
+                swap(&mut bytes);
+            }
         }
         assert_eq!(words(Asked, u64::MAX - 100, 70, 1), None, "nothing is there");
     }

@@ -1,5 +1,7 @@
 //! The functions of libtorch that are called, as the loader finds them in the process, and the types that they take.
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::loaded;
 
 /// `at::RecordFunction`: what libtorch tells of an operator. Where its fields stand is not known.
 #[repr(C)]
@@ -171,14 +173,5 @@ fn grad_mode() -> Option<Enabled> {
 
 /// Whether an address lies in the library of this file's name.
 fn is_in(file: &CStr, address: *const c_void) -> bool {
-    // SAFETY: all zeros are a valid Dl_info.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: dladdr takes any address and writes to `info`.
-    let found: c_int = unsafe { libc::dladdr(address, &raw mut info) };
-    if found == 0 || info.dli_fname.is_null() {
-        return false;
-    }
-    // SAFETY: the loader's name of a library is a C string.
-    let path = unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes();
-    path.rsplit(|&byte| byte == b'/').next() == Some(file.to_bytes())
+    loaded::any(|library| library.holds(address) && library.file() == file.to_bytes())
 }

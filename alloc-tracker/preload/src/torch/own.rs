@@ -4,13 +4,15 @@ use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::loaded;
+
 /// What the loader knows of a library: the beginning of `struct link_map`, as `link.h` has it.
 #[repr(C)]
-struct Loaded {
+struct LinkMap {
     base: usize,
     path: *const c_char,
     dynamic: *const c_void,
-    next: *const Loaded,
+    next: *const LinkMap,
 }
 
 /// A function of libtorch's, looked up when it is first needed.
@@ -54,14 +56,14 @@ impl Own {
         let mut found = self.in_library(self.file);
         // A package may have given the file another name.
         // SAFETY: the program's own handle is the first entry of the loader's list.
-        let mut loaded = unsafe { libc::dlopen(ptr::null(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }.cast_const().cast();
-        while found.is_null() && !ptr::eq(loaded, ptr::null::<Loaded>()) {
+        let mut entry = unsafe { libc::dlopen(ptr::null(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }.cast_const().cast();
+        while found.is_null() && !ptr::eq(entry, ptr::null::<LinkMap>()) {
             // SAFETY: an entry of that list, with the path of its file as a C string; the program itself has an empty one.
-            let (path, next) = unsafe { (CStr::from_ptr((*loaded).path), (*loaded).next) };
+            let (path, next) = unsafe { (CStr::from_ptr((*entry).path), (*entry).next) };
             if !path.is_empty() {
                 found = self.in_library(path);
             }
-            loaded = next;
+            entry = next;
         }
         self.found.store(found, Ordering::Relaxed);
         found
@@ -80,11 +82,6 @@ impl Own {
 
 /// Whether an address lies in the library that this function is of.
 fn is_ours(address: *const c_void) -> bool {
-    let base = |address: *const c_void| {
-        // SAFETY: all zeros are a valid Dl_info.
-        let mut info: libc::Dl_info = unsafe { mem::zeroed() };
-        // SAFETY: dladdr takes any address and writes to `info`.
-        (unsafe { libc::dladdr(address, &raw mut info) } != 0).then_some(info.dli_fbase)
-    };
-    !address.is_null() && base(address) == base(is_ours as fn(*const c_void) -> bool as *const c_void)
+    let here = is_ours as fn(*const c_void) -> bool as *const c_void;
+    loaded::any(|library| library.holds(address) && library.holds(here))
 }

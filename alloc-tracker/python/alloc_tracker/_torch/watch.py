@@ -13,7 +13,7 @@ def install(torch: Any) -> None:
     import torch.optim.optimizer as optimizers
     import torch.utils.data.dataloader as loading
 
-    from . import compiling, generated, library
+    from . import library
     from .calls import Calls
     from .labels import Labels, label
     from .layers import Layers
@@ -61,9 +61,25 @@ def install(torch: Any) -> None:
     iterator = loading._BaseDataLoaderIter
     iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
     watch_shared(torch, watch)
-    compiling.tell(torch, watch)
-    generated.tell(watch, torch_functions, modules_run, layers)
+    _before_compiling(torch, watch, torch_functions, modules_run, layers)
     functions.fact(b"torch", torch.__version__.encode())
+
+
+def _before_compiling(torch: Any, watch: Any, torch_functions: Any, modules_run: Any, layers: Any) -> None:
+    """Has compilations told, and this package hidden from them, once a part of torch is imported that compiles. Most programs import
+    none."""
+    is_told = []
+
+    def tell(_module: Any) -> None:
+        if not is_told:
+            is_told.append(True)
+            from . import compiling, generated
+
+            generated.tell(watch, torch_functions, modules_run, layers)
+            compiling.tell(torch, watch)
+
+    for name in ("torch._dynamo", "torch._inductor"):
+        imports.after(name, watch.safely(tell))
 
 
 def _install(torch: Any) -> None:

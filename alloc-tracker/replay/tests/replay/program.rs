@@ -96,7 +96,7 @@ impl Program {
 
     /// An operator that read the block has ended.
     pub fn read(&mut self, scope: ScopeId, address: u64) -> &mut Self {
-        self.event(Event::Read { scope, address })
+        self.event(Event::Read { scope, addresses: [address, 0, 0, 0, 0] })
     }
 
     pub fn peak(&self) -> Snapshot {

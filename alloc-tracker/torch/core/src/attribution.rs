@@ -24,6 +24,7 @@
 //!
 //! An operator that runs in no phase of the program's is in a derived one, if its nature tells which (`derive.rs`).
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -106,7 +107,7 @@ impl<H: Hooks> Attribution<H> {
     /// [`layer_is`](Attribution::layer_is) before the operator goes on.
     pub fn operator_starts(&self, stack: &OperatorStack<H>, operator: &Operator<'_>) -> Option<Question> {
         let Some(place) = stack.push() else {
-            operator.inputs.iter().for_each(|&storage| self.hooks.read(storage));
+            self.hooks.read(&mut operator.inputs.iter().copied());
             return None;
         };
         let mut question = None;
@@ -134,7 +135,8 @@ impl<H: Hooks> Attribution<H> {
             stack.set(place, Frame::Named(self.enter(stack, operator, None, Name(0), call.number), call));
         }
         if !is_engine {
-            stack.will_read(read_by(operator.name, operator.inputs), |storage| self.hooks.read(storage));
+            let no_room = |storage| self.hooks.read(&mut iter::once(storage));
+            stack.will_read(read_by(operator.name, operator.inputs), no_room);
         }
         if !operator.is_backward && operator.sequence >= 0 {
             self.sequences.remember(operator.thread, operator.sequence, own_layer);
@@ -256,7 +258,7 @@ impl<H: Hooks> Attribution<H> {
     /// The operator that started last on the thread of this stack ends; `gradient` is the storage of the gradient that it
     /// leaves, if it is an `AccumulateGrad` node. An end without a start is passed over.
     pub fn operator_ends(&self, stack: &OperatorStack<H>, gradient: Option<Storage>) {
-        let Some(frame) = stack.pop(|storage| self.hooks.read(storage)) else { return };
+        let Some(frame) = stack.pop(|storages| self.hooks.read(storages)) else { return };
         if let Frame::Named(entered, _) = frame {
             self.hooks.leave(entered);
         }

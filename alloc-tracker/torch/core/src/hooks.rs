@@ -47,8 +47,8 @@ pub trait Hooks {
     /// When no session records, or the tracker does not know the storage by its address.
     fn label(&self, storage: Storage, category: Category, layer: Option<Name>) -> Result<(), LabelError>;
 
-    /// An operator that read this storage ends. The scope that is active is the operator's.
-    fn read(&self, storage: Storage);
+    /// An operator that read these storages ends. The scope that is active is the operator's.
+    fn read(&self, storages: &mut dyn Iterator<Item = Storage>);
 
     /// Says that the next aligned block that the calling thread allocates is a storage of this category; `None` takes
     /// that back.
@@ -102,8 +102,8 @@ impl Hooks for TrackerHooks {
         hooks::label(ptr::with_exposed_provenance_mut(storage.address()), category, layer)
     }
 
-    fn read(&self, storage: Storage) {
-        hooks::read(ptr::with_exposed_provenance(storage.address()));
+    fn read(&self, storages: &mut dyn Iterator<Item = Storage>) {
+        hooks::read(storages.map(|storage| ptr::with_exposed_provenance(storage.address())));
     }
 
     fn expect_storage(&self, category: Option<Category>) {

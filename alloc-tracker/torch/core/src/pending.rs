@@ -46,9 +46,12 @@ impl PendingReads {
         }
     }
 
-    /// Takes all but the first `count` storages off.
-    pub(crate) fn take_from(&self, count: usize, take: impl FnMut(Storage)) {
-        self.storages[count..self.count()].iter().filter_map(Cell::get).for_each(take);
+    /// Takes all but the first `count` storages off, if there are any, and gives them to `take`.
+    pub(crate) fn take_from(&self, count: usize, take: impl FnOnce(&mut dyn Iterator<Item = Storage>)) {
+        let pending = &self.storages[count..self.count()];
+        if !pending.is_empty() {
+            take(&mut pending.iter().filter_map(Cell::get));
+        }
         self.count.set(count);
     }
 }
@@ -69,7 +72,7 @@ mod tests {
         pending.add(&storages[3..], no_room);
         assert_eq!((pending.count(), told.get()), (MOST, (MOST + 1) * 1_000 + MOST + 2));
         let mut taken = Vec::new();
-        pending.take_from(MOST - 1, |storage| taken.push(storage.address()));
+        pending.take_from(MOST - 1, |storages| taken.extend(storages.map(Storage::address)));
         assert_eq!((taken, pending.count()), (vec![MOST], MOST - 1));
     }
 }

@@ -90,7 +90,7 @@ impl<H: Hooks> OperatorStack<H> {
 
     /// Takes the innermost frame off, and gives `read` what its operator read; `None` when no operator runs. One that was
     /// too deep is `Nested`.
-    pub(crate) fn pop(&self, read: impl FnMut(Storage)) -> Option<Frame<H::Entered>> {
+    pub(crate) fn pop(&self, read: impl FnOnce(&mut dyn Iterator<Item = Storage>)) -> Option<Frame<H::Entered>> {
         let depth = self.depth.get().checked_sub(1)?;
         self.depth.set(depth);
         if let Some(before) = self.reads_before.get(depth) {

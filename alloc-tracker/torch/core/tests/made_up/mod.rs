@@ -150,10 +150,10 @@ impl Hooks for &'static MadeUp {
         Ok(())
     }
 
-    fn read(&self, storage: Storage) {
+    fn read(&self, storages: &mut dyn Iterator<Item = Storage>) {
         let mut state = self.state();
         let op = state.text(state.current.op);
-        state.read.push((storage.address(), op));
+        state.read.extend(storages.map(|storage| (storage.address(), op.clone())));
     }
 
     fn expect_storage(&self, category: Option<Category>) {
