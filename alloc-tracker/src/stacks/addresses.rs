@@ -5,9 +5,9 @@
 //! bucket of an address (one cache line):  | a | a | 0 | 0 | 0 | 0 | 0 | 0 |
 //! ```
 //!
-//! A free reads the counts of its address's buckets, which are nearly always 0; all counts together fit into the
-//! first-level cache. An address has a bucket among a few, which lie in four pages, and one among many, for when that is full. If the
-//! bucket there is full as well, it goes into the next one, and else the sampled block is not followed: the sample counts among the
+//! An address has a bucket among a few, which lie in four pages, and one among many, for when that is full. A free reads the counts of
+//! both, and looks into a bucket whose count is not 0; all counts together fit into the first-level cache. An address for which the bucket
+//! among the many is full goes into the next one. If that is full as well, the sampled block is not followed: the sample counts among the
 //! allocated bytes, but not among the live ones.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
