@@ -55,23 +55,13 @@ fn grown_and_cut() -> Vec<u8> {
     list
 }
 
-/// Lives until the end: 60,000 blocks of 8 bytes, grown to 24 (32 usable).
+/// Blocks that are made with so many bytes, and then grow by realloc. They live until the end.
 #[inline(never)]
-fn tiny_and_grown(kept: &mut Vec<Vec<u8>>) {
-    kept.extend((0..60_000).map(|_| {
-        let mut tiny = black_box(vec![1u8; 8]);
-        tiny.reserve_exact(16);
-        black_box(tiny)
-    }));
-}
-
-/// Lives until the end: 3,000 blocks of 96 bytes, grown to 1,024.
-#[inline(never)]
-fn small_and_grown(kept: &mut Vec<Vec<u8>>) {
-    kept.extend((0..3_000).map(|_| {
-        let mut small = black_box(vec![1u8; 96]);
-        small.reserve_exact(928);
-        black_box(small)
+fn made_and_grown(kept: &mut Vec<Vec<u8>>, blocks: usize, [made, grown]: [usize; 2]) {
+    kept.extend((0..blocks).map(|_| {
+        let mut block = black_box(vec![1u8; made]);
+        block.reserve_exact(grown - made);
+        black_box(block)
     }));
 }
 
@@ -124,11 +114,12 @@ fn main() {
     }
     {
         let _phase = phase!("tiny");
-        tiny_and_grown(&mut tiny);
+        // 32 usable bytes each in the end.
+        made_and_grown(&mut tiny, 60_000, [8, 24]);
     }
     {
         let _phase = phase!("grown");
-        small_and_grown(&mut grown);
+        made_and_grown(&mut grown, 3_000, [96, 1_024]);
     }
     let list = {
         let _phase = phase!("list");

@@ -1,4 +1,4 @@
-//! What the process has loaded, by name.
+//! What the process has loaded: functions and variables by name, libraries by what lies in them.
 use std::ffi::{CStr, c_int, c_void};
 
 /// Where a function or a variable of this name is; `None` where nothing that is loaded has one.
@@ -18,7 +18,7 @@ pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
     find(name).map(|found| unsafe { std::mem::transmute_copy(&found) })
 }
 
-/// The program, or a library that it has loaded, while it is shown by [`any`].
+/// The program, or a library that it has loaded, as [`any`] hands it to its caller's function.
 #[derive(Clone, Copy)]
 pub struct Loaded<'a>(&'a libc::dl_phdr_info);
 

@@ -152,7 +152,7 @@ pub unsafe fn resize_small<const SIZED: bool>(block: *mut u8, size: usize) -> Op
     let [before, after] =
         [old, size].map(|bytes| BlockSize { usable: class::usable(bytes) as u64, requested: bytes as u64 });
     // A block that was sampled has a wide tag.
-    if !stacks::passes(slot, after.usable.saturating_sub(before.usable), scope) {
+    if !stacks::grows_without_sample(slot, after.usable.saturating_sub(before.usable), scope) {
         return None;
     }
     let layer = |block: *mut u8, size| {

@@ -203,15 +203,15 @@ impl Slot {
     /// allocations is full before it: the word is not charged then, and need not be. `false`, and nothing is counted, where it is closer.
     #[cfg(feature = "stacks")]
     #[inline]
-    pub fn passes_sample(&self, more: u64) -> bool {
-        let passes = || {
+    pub fn counts_without_sample(&self, more: u64) -> bool {
+        let count = || {
             let is_far = self.sampler.left() >= WORD_LIMIT as u64 + more;
             if is_far {
                 self.sampler.count_down(more, self.index.load(Ordering::Relaxed));
             }
             is_far
         };
-        self.sampler.exclusively(passes) == Some(true)
+        self.sampler.exclusively(count) == Some(true)
     }
 
     /// Empties the word of allocations and, while a session records, counts its bytes and `more` down to the next sample point, runs

@@ -22,7 +22,7 @@ pub fn is_due(_: Option<&Slot>, _: u64, _: ScopeId) -> bool {
 
 /// A block grows without a sample.
 #[inline(always)]
-pub fn passes(_: &Slot, _: u64, _: ScopeId) -> bool {
+pub fn grows_without_sample(_: &Slot, _: u64, _: ScopeId) -> bool {
     true
 }
 

@@ -52,9 +52,9 @@ pub fn is_due(slot: Option<&Slot>, bytes: u64, scope: ScopeId) -> bool {
 /// Counts `bytes` by which a block grows that has no wide tag, if no sample point falls into them. `false`, and nothing is counted, where
 /// one may: [`is_due`] then says whether it does. To be called where lanes are open.
 #[inline]
-pub fn passes(slot: &Slot, bytes: u64, scope: ScopeId) -> bool {
+pub fn grows_without_sample(slot: &Slot, bytes: u64, scope: ScopeId) -> bool {
     let needs_none = bytes == 0 || scope == TRACKER || !publish::recording();
-    !sampling::is_on() || sampling::is_rare() && (needs_none || slot.passes_sample(bytes))
+    !sampling::is_on() || sampling::is_rare() && (needs_none || slot.counts_without_sample(bytes))
 }
 
 /// Bytes of a block that are sampled.

@@ -68,15 +68,17 @@ def install(torch: Any) -> None:
 def _before_compiling(torch: Any, watch: Any, torch_functions: Any, modules_run: Any, layers: Any) -> None:
     """Has compilations told, and this package hidden from them, once a part of torch is imported that compiles. Most programs import
     none."""
-    is_told = []
+    is_told = False
 
     def tell(_module: Any) -> None:
-        if not is_told:
-            is_told.append(True)
-            from . import compiling, generated
+        nonlocal is_told
+        if is_told:
+            return
+        is_told = True
+        from . import compiling, generated
 
-            generated.tell(watch, torch_functions, modules_run, layers)
-            compiling.tell(torch, watch)
+        generated.tell(watch, torch_functions, modules_run, layers)
+        compiling.tell(torch, watch)
 
     for name in ("torch._dynamo", "torch._inductor"):
         imports.after(name, watch.safely(tell))
