@@ -5,7 +5,7 @@
 //! index[hash] -> hash, and where its text is -> texts, one after the other
 //! ```
 //!
-//! As in the table of stacks, places are tried in the order of [`places`], nothing is ever removed, there is no lock, and what finds no
+//! As in the table of stacks, places are tried in the order of `places`, nothing is ever removed, there is no lock, and what finds no
 //! room has no number.
 use std::cell::UnsafeCell;
 use std::ptr;
