@@ -95,6 +95,11 @@ mod sys {
         counter!(AtomicU32, u32);
         counter!(AtomicU64, u64);
 
+        loom::lazy_static! {
+            /// Whether a signal handler forks after the next read of a cell. What follows is the child's.
+            pub static ref FORKS: AtomicBool = AtomicBool::new(false);
+        }
+
         /// The tracker's `RawCell` with loom's cell in it, which reports when two threads are inside at the same time.
         pub struct RawCell<T>(UnsafeCell<T>);
 
@@ -107,7 +112,11 @@ mod sys {
             }
 
             pub fn with<R>(&self, work: impl FnOnce(*const T) -> R) -> R {
-                self.0.with(work)
+                let result = self.0.with(work);
+                if FORKS.swap(false, Ordering::Relaxed) {
+                    crate::event::ring::reset();
+                }
+                result
             }
 
             pub fn with_mut<R>(&self, work: impl FnOnce(*mut T) -> R) -> R {
@@ -141,11 +150,13 @@ mod ledger {
     /// The totals, reduced to one scope and its allocated bytes.
     pub mod totals {
         use crate::Counts;
-        use crate::sys::sync::{AtomicU64, Ordering};
+        use crate::sys::sync::{AtomicBool, AtomicU64, Ordering};
 
         loom::lazy_static! {
             static ref ALLOCATED: Total = Total(AtomicU64::new(0));
             pub static ref DROPPED_EVENTS: AtomicU64 = AtomicU64::new(0);
+            /// Whether a signal handler forks while counts are added. What follows is the child's.
+            pub static ref FORKS: AtomicBool = AtomicBool::new(false);
         }
 
         pub struct Total(AtomicU64);
@@ -157,6 +168,9 @@ mod ledger {
         impl Total {
             pub fn add(&self, counts: &Counts) {
                 self.0.fetch_add(counts.allocated, Ordering::Relaxed);
+                if FORKS.swap(false, Ordering::Relaxed) {
+                    crate::publish::reset();
+                }
             }
 
             pub fn read(&self) -> u64 {
@@ -250,7 +264,7 @@ fn writers_and_a_reader() {
 }
 
 /// Threads publish while a recording begins and ends around them: what was published is in the totals exactly once, the
-/// replay has it exactly once, and the ring is left empty.
+/// replay has it exactly once, and no event is left in the ring.
 #[test]
 fn the_hand_over_counts_nothing_twice_or_never() {
     check(3, || {
@@ -281,7 +295,7 @@ fn a_forked_child_has_what_stands_behind_an_unfinished_event() {
         publish_bytes(1);
         publish_bytes(2);
         // The ring is full: this write has its number, and asks for help.
-        event::ring::write(1, &event(4), || {
+        let help = || {
             state::hold_reading();
             state::release_reading();
             publish_bytes(8);
@@ -290,9 +304,44 @@ fn a_forked_child_has_what_stands_behind_an_unfinished_event() {
             // As the child does it.
             publish::reset();
             state::read_what_was_left();
-        });
+        };
+        assert!(!event::ring::write(1, &event(4), publish::recording, help));
         assert_eq!(totals::of(SCOPE).read(), 11);
         publish_bytes(16);
         assert_eq!(totals::of(SCOPE).read(), 27);
+    });
+}
+
+/// A signal handler forks while its thread adds counts to the totals. A session that begins in the child does not wait for what has ended.
+#[test]
+fn a_forked_child_waits_for_nobody() {
+    check(0, || {
+        totals::FORKS.store(true, sys::sync::Ordering::Relaxed);
+        publish_bytes(1);
+        state::with_state(|state| *state = Some(replay::Replay::default()));
+        publish::begin(state::drain);
+        publish_bytes(2);
+        publish::end();
+        assert_eq!(totals::of(SCOPE).read(), 3);
+    });
+}
+
+/// A signal handler forks while its thread reads the ring, where another thread has claimed a place and not written it. The child's reader does
+/// not fall back to that place, which nobody will write.
+#[test]
+fn a_forked_childs_reader_stays_where_the_child_begins() {
+    check(0, || {
+        state::with_state(|state| *state = Some(replay::Replay::default()));
+        publish::begin(state::drain);
+        publish_bytes(1);
+        let event = Event::Batch { scope: SCOPE, counts: Counts { allocated: 2, ..Counts::default() } };
+        let while_it_is_claimed = || {
+            sys::sync::FORKS.store(true, sys::sync::Ordering::Relaxed);
+            let mut reader = event::ring::reader().expect("nobody else reads");
+            while reader.next().is_some() {}
+            assert_eq!(event::ring::places_read(), event::ring::places_claimed());
+            false
+        };
+        assert!(!event::ring::write(1, &event, while_it_is_claimed, || ()));
     });
 }

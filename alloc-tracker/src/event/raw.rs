@@ -11,6 +11,9 @@ use alloc_timeline::Category;
 /// The words of one event.
 pub type Words = [u64; 7];
 
+/// No event: the words of a place in the ring that stays empty.
+pub const NOTHING: Words = [0; 7];
+
 const BATCH: u8 = 1;
 const ALLOCATED: u8 = 2;
 const ADOPTED: u8 = 3;
@@ -212,6 +215,7 @@ mod tests {
     /// Every kind of event, with the largest and the smallest of each field and every `None`.
     #[test]
     fn words_give_back_the_event() {
+        assert!(decode(NOTHING).is_none());
         let size = BlockSize { usable: 1 << 47, requested: (1 << 47) - 1 };
         let most = Counts { frees: COUNT_MASK, moved_in: i16::MAX as u64, ..Counts::allocation(size) };
         let least = Counts { allocations: COUNT_MASK, moved_in: i64::from(i16::MIN) as u64, ..Counts::free(size) };

@@ -37,19 +37,27 @@ statics! {
     static READING: AtomicBool = AtomicBool::new(false);
 }
 
-/// Appends an event. While the ring is full, `help` is called again and again; it should read the ring (see
-/// [`reader`]).
-pub fn write(time_ns: u64, event: &Event, help: impl Fn()) {
-    let number = HEAD.fetch_add(1, Ordering::AcqRel);
-    // TAIL may have passed the number: a signal handler forked here, and this is the child (`Reader::pass`).
-    while TAIL.load(Ordering::Acquire) + CAPACITY <= number {
-        help();
+/// Appends an event, unless `is_wanted` says no once a place is claimed: then the place stays empty. Returns whether the event will be read. While
+/// the ring is full, `help` is called again and again; it should read the ring (see [`reader`]).
+pub fn write(time_ns: u64, event: &Event, is_wanted: impl Fn() -> bool, help: impl Fn()) -> bool {
+    let number = HEAD.fetch_add(1, Ordering::SeqCst);
+    let tail = loop {
+        match TAIL.load(Ordering::Acquire) {
+            full if full + CAPACITY <= number => help(),
+            tail => break tail,
+        }
+    };
+    if tail > number {
+        // A signal handler forked here, and this is the child: nobody reads that number any more (`reset`, `Reader::pass`).
+        return false;
     }
     let position = &POSITIONS[(number % CAPACITY) as usize];
-    let encoded = raw::encode(time_ns, event);
+    let is_wanted = is_wanted();
+    let encoded = if is_wanted { raw::encode(time_ns, event) } else { raw::NOTHING };
     // SAFETY: this thread claimed `number`, and the position's former number has been read (the loop above).
     position.words.with_mut(|words| unsafe { *words = encoded });
     position.stamp.store(number + 1, Ordering::Release);
+    is_wanted
 }
 
 /// The right to read the ring, which one thread has at a time.
@@ -76,7 +84,7 @@ pub fn give_back() {
 /// An event with its place in the order of all events.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// Its number, one more than that of the event before.
+    /// Its number, larger than that of the event before.
     pub number: u64,
     /// When it was written, in nanoseconds of the monotonic clock.
     pub time_ns: u64,
@@ -85,7 +93,7 @@ pub struct Numbered {
 }
 
 impl Reader {
-    /// The next event in order; `None` when there is none or it is not written yet.
+    /// The next event in order; `None` when there is none or it is not written yet. Empty places are passed over.
     pub fn next(&mut self) -> Option<Numbered> {
         loop {
             let number = TAIL.load(Ordering::Relaxed);
@@ -96,7 +104,8 @@ impl Reader {
             // SAFETY: the stamp says that the event is written, and no writer touches the words until TAIL passes the
             // number, which only this reader moves.
             let words = position.words.with(|words| unsafe { *words });
-            TAIL.store(number + 1, Ordering::Release);
+            // In a child, if a signal handler forked here, TAIL is farther already (`reset`).
+            TAIL.compare_exchange(number, number + 1, Ordering::Release, Ordering::Relaxed).ok()?;
             if let Some((time_ns, event)) = raw::decode(words) {
                 return Some(Numbered { number, time_ns, event });
             }
@@ -115,8 +124,13 @@ impl Reader {
     }
 }
 
-/// How many events have been read so far.
-pub fn events_read() -> u64 {
+/// How many places have been claimed so far.
+pub fn places_claimed() -> u64 {
+    HEAD.load(Ordering::SeqCst)
+}
+
+/// How many places have been read so far, those that stayed empty among them.
+pub fn places_read() -> u64 {
     TAIL.load(Ordering::Relaxed)
 }
 

@@ -3,6 +3,10 @@
 //!
 //! The change between the two loses nothing and counts nothing twice: [`begin`] first directs new publications to the
 //! ring, and then waits for those that are still on their way to the totals. [`end`] does the reverse.
+//!
+//! Each of the two must see who is on the way. How many are on the way to the totals is counted (`IN_FLIGHT`). Who is on the way to the
+//! ring has claimed a place there and not written it yet; so a thread that has its place looks once more whether a session records, and
+//! leaves the place empty where none does. While a session records, an event takes one locked instruction, that of its claim.
 use std::sync::atomic::{AtomicPtr, compiler_fence};
 
 use alloc_replay::{Counts, Event, ScopeId, TRACKER};
@@ -15,7 +19,7 @@ use crate::sys::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence, static
 statics! {
     /// Where publications go: to the ring, or to the totals.
     static RECORDING: AtomicBool = AtomicBool::new(false);
-    /// How many publications are under way.
+    /// How many publications are on their way to the totals.
     static IN_FLIGHT: AtomicU32 = AtomicU32::new(0);
     /// The next token: the number of a resize, by which the replay connects the two events of it.
     static NEXT_TOKEN: AtomicU64 = AtomicU64::new(1);
@@ -66,13 +70,21 @@ pub fn recording() -> bool {
 pub fn begin(read_ring: fn()) {
     READ_RING.store(read_ring as *mut (), Ordering::Release);
     RECORDING.store(true, Ordering::SeqCst);
-    settle();
+    fence(Ordering::SeqCst);
+    while IN_FLIGHT.load(Ordering::SeqCst) != 0 {
+        help();
+    }
 }
 
-/// Directs all further publications to the totals, and returns when none is on its way to the ring any more.
+/// Directs all further publications to the totals, and returns when none is on its way to the ring any more, and all that were have been
+/// read.
 pub fn end() {
     RECORDING.store(false, Ordering::SeqCst);
-    settle();
+    fence(Ordering::SeqCst);
+    let claimed = ring::places_claimed();
+    while ring::places_read() < claimed {
+        help();
+    }
 }
 
 /// To be called in a forked child. No session records there, and publications that other threads of the parent had
@@ -80,14 +92,6 @@ pub fn end() {
 pub fn reset() {
     RECORDING.store(false, Ordering::SeqCst);
     IN_FLIGHT.store(0, Ordering::SeqCst);
-}
-
-/// Waits until no publication is under way.
-fn settle() {
-    fence(Ordering::SeqCst);
-    while IN_FLIGHT.load(Ordering::SeqCst) != 0 {
-        help();
-    }
 }
 
 /// What a thread does while it waits for a free place in the ring, or for other publications to end: it reads the ring,
@@ -104,15 +108,23 @@ fn help() {
 
 /// Publishes counts of one scope. `access` is the calling thread's, if it has a slot.
 pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts) {
-    let directly = || totals::of(scope).add(counts);
+    let add = || totals::of(scope).add(counts);
     if scope == TRACKER {
-        directly();
-    } else if raw::fits(counts) {
-        send(access, &Event::Batch { scope, counts: *counts }, directly);
-    } else {
-        IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
-        directly();
-        IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
+        return add();
+    }
+    let event = raw::fits(counts).then_some(Event::Batch { scope, counts: *counts });
+    // A session may begin, or end, at any moment.
+    loop {
+        if let Some(event) = &event
+            && recording()
+            && to_ring(access, event)
+        {
+            return;
+        }
+        let may_be_direct = || event.is_none() || is_writing(access) || !RECORDING.load(Ordering::SeqCst);
+        if in_flight(|| may_be_direct().then(add)).is_some() {
+            return;
+        }
     }
 }
 
@@ -120,31 +132,40 @@ pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts) {
 /// write (see [`RingAccess`]): the caller must then count the block by scope.
 #[must_use]
 pub fn emit(access: Option<&RingAccess>, event: &Event) -> bool {
-    send(access, event, || ())
+    recording() && to_ring(access, event)
 }
 
-/// As [`emit`], but runs `otherwise` before it returns `false`. [`begin`] waits for the end of that as well.
-fn send(access: Option<&RingAccess>, event: &Event, otherwise: impl FnOnce()) -> bool {
-    IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
-    let emitted = RECORDING.load(Ordering::SeqCst) && {
-        let write = || ring::write(sys::now_ns(), event, help);
-        let entered = match access {
-            Some(access) => access.enter(write),
-            None => {
-                write();
-                true
-            }
-        };
-        if !entered {
+/// Writes an event into the ring. `false` as for [`emit`].
+fn to_ring(access: Option<&RingAccess>, event: &Event) -> bool {
+    let mut written = false;
+    let mut write = || written = ring::write(sys::now_ns(), event, || RECORDING.load(Ordering::SeqCst), help);
+    match access {
+        None => write(),
+        Some(access) if access.enter(&mut write) => {}
+        Some(_) => {
             totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         }
-        entered
-    };
-    if !emitted {
-        otherwise();
     }
-    IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
-    emitted
+    written
+}
+
+/// Whether a signal handler asks that has interrupted this thread's own write.
+fn is_writing(access: Option<&RingAccess>) -> bool {
+    access.is_some_and(RingAccess::is_writing)
+}
+
+/// Runs what may add to the totals, such that [`begin`] waits for its end.
+fn in_flight<T>(add: impl FnOnce() -> T) -> T {
+    IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
+    let added = add();
+    // In a child, if a signal handler forked meanwhile, none is in flight already (`reset`).
+    let mut left = IN_FLIGHT.load(Ordering::Relaxed);
+    while left > 0
+        && let Err(others) = IN_FLIGHT.compare_exchange(left, left - 1, Ordering::SeqCst, Ordering::Relaxed)
+    {
+        left = others;
+    }
+    added
 }
 
 /// A new token, for the two events of one resize.

@@ -22,12 +22,12 @@ pub struct Pace {
 impl Pace {
     /// Begins to measure the speed.
     pub fn new(now_ns: u64) -> Self {
-        Pace { events: ring::events_read(), time_ns: now_ns, is_busy: false }
+        Pace { events: ring::places_read(), time_ns: now_ns, is_busy: false }
     }
 
     /// Measures the speed since the last call.
     pub fn look(&mut self, now_ns: u64) {
-        let events = ring::events_read();
+        let events = ring::places_read();
         let (fresh, time_ns) = (events - self.events, now_ns - self.time_ns);
         self.is_busy =
             u128::from(fresh) * USUAL.as_nanos() > u128::from(time_ns) * u128::from(ring::CAPACITY / RING_PART);
