@@ -1,8 +1,8 @@
 //! In which order a table that never shrinks tries its places for an entry.
 //!
 //! ```text
-//! | level 0: 512 places | level 1: 2,048 | level 2: 8,192 | ... | the last level: what is left |
-//!          |16|                |16|            |16|                 all
+//! | level 0: 2,048 places | level 1: 8,192 | level 2: 32,768 | ... | the last level: what is left |
+//!          |16|                  |16|            |16|                  all
 //! ```
 //!
 //! An entry takes the first free place of 16 in the first level, then of 16 in the next. So a table with few entries lies in few pages,
@@ -11,8 +11,9 @@
 
 /// Places that are tried in one level: those of one cache line or two.
 const GROUP: usize = 16;
-/// Places of the first level.
-const FIRST: usize = 512;
+/// Places of the first level, which are two pages where a place has 4 bytes. A smaller level would be full of the scopes of one network, and
+/// each look-up would try 16 of its places in vain.
+const FIRST: usize = 2_048;
 /// How many times as large as a level the next one is.
 const GROWTH: usize = 4;
 
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_last_level_has_all_places_and_no_place_comes_twice() {
-        for all in [16, 512, 2_560, 2_576, 65_536, 200_000] {
+        for all in [16, 2_048, 10_240, 10_256, 65_536, 200_000] {
             for hash in [0, 1, 12_345, u64::MAX] {
                 let order: Vec<usize> = order(hash, all).collect();
                 let mut sorted = order.clone();
@@ -90,12 +91,12 @@ mod tests {
         }
     }
 
-    /// 350 entries in the first 512 places, 1,400 in the first 2,560: that are 2 KiB and 10 where a place has 4 bytes.
+    /// 1,400 entries in the first 2,048 places, 6,000 in the first 10,240: that are 8 KiB and 40 where a place has 4 bytes.
     #[test]
     fn few_entries_lie_close_together() {
         let mut taken = vec![false; 65_536];
         let mut last = 0;
-        for (entry, most) in [(350, 512), (1_400, 2_560), (6_000, 10_752), (32_000, 65_536)] {
+        for (entry, most) in [(1_400, 2_048), (6_000, 10_240), (32_000, 65_536)] {
             while last < entry {
                 last += 1;
                 let place = order(last, taken.len()).find(|&place| !taken[place]).expect("it is half empty");
