@@ -136,7 +136,7 @@ mod tests {
     /// Each byte counts, and so does its place, and nothing behind the bytes does.
     #[test]
     fn each_byte_is_hashed() {
-        let hash = |bytes: &[u8], count| words(Asked, bytes.as_ptr().expose_provenance() as u64, count, 1);
+        let hash = |bytes: &[u8], count| words(&Asked::new(), bytes.as_ptr().expose_provenance() as u64, count, 1);
         let mut bytes: Vec<u8> = (1..=201).collect();
         let mut seen = std::collections::HashSet::new();
         for count in [0, 1, 7, 8, 63, 64, 65, 72, 127, 128, 200] {
@@ -155,6 +155,6 @@ mod tests {
                 swap(&mut bytes);
             }
         }
-        assert_eq!(words(Asked, u64::MAX - 100, 70, 1), None, "nothing is there");
+        assert_eq!(words(&Asked::new(), u64::MAX - 100, 70, 1), None, "nothing is there");
     }
 }

@@ -155,7 +155,7 @@ impl Layout {
     /// Reads the table that `_PyRuntime` begins with.
     fn from_runtime(hexversion: u32, runtime: u64, words: Words) -> Result<Layout, &'static CStr> {
         let mut table = [[0; 8]; TABLE];
-        Asked.read(runtime, table.as_flattened_mut()).ok_or(c"_PyRuntime cannot be read")?;
+        (&Asked::new()).read(runtime, table.as_flattened_mut()).ok_or(c"_PyRuntime cannot be read")?;
         Self::from_table(hexversion, &table.map(u64::from_ne_bytes), words)
     }
 

@@ -1,4 +1,5 @@
 //! Reading what CPython has in memory.
+use std::cell::RefCell;
 use std::ffi::c_void;
 
 /// A way to read this process's memory.
@@ -31,18 +32,62 @@ pub trait Memory: Copy {
     }
 }
 
-/// Through the kernel, which refuses what is not mapped: for words of which nobody has shown yet that they are addresses.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked;
+/// Bytes that are asked for at once; a page has several such pieces.
+const PIECE: usize = 256;
+/// How many pieces are kept.
+const PIECES: usize = 16;
 
-impl Memory for Asked {
-    fn read(self, address: u64, into: &mut [u8]) -> Option<()> {
+/// Through the kernel, which refuses what is not mapped: for words of which nobody has shown yet that they are addresses. The kernel is asked
+/// for whole pieces, and not again for one that is kept (but for bytes that lie in two). So what is read must hold still as long as this lives.
+#[derive(Debug)]
+pub struct Asked {
+    process: libc::pid_t,
+    pieces: RefCell<[Piece; PIECES]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Its number among all of the address space; `u64::MAX`, which no piece has, while nothing was read.
+    number: u64,
+    bytes: [u8; PIECE],
+}
+
+impl Asked {
+    /// Nothing has been asked for yet.
+    pub fn new() -> Self {
+        let nothing = Piece { number: u64::MAX, bytes: [0; PIECE] };
+        // SAFETY: the function only returns a number.
+        Asked { process: unsafe { libc::getpid() }, pieces: RefCell::new([nothing; PIECES]) }
+    }
+
+    /// Asks for what is at an address.
+    fn ask(&self, address: u64, into: &mut [u8]) -> Option<()> {
         let here = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
         let there =
             libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address as usize), iov_len: into.len() };
         // SAFETY: `here` is memory of ours that may be written, and the kernel checks what is behind `there`.
-        let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) };
+        let read = unsafe { libc::process_vm_readv(self.process, &raw const here, 1, &raw const there, 1, 0) };
         (read == into.len().cast_signed()).then_some(())
+    }
+}
+
+impl Memory for &Asked {
+    fn read(self, address: u64, into: &mut [u8]) -> Option<()> {
+        let (number, begin) = (address / PIECE as u64, (address % PIECE as u64) as usize);
+        if into.is_empty() {
+            return Some(());
+        }
+        if begin + into.len() > PIECE {
+            return self.ask(address, into);
+        }
+        let piece = &mut self.pieces.borrow_mut()[number as usize % PIECES];
+        if piece.number != number {
+            piece.number = u64::MAX;
+            self.ask(number * PIECE as u64, &mut piece.bytes)?;
+            piece.number = number;
+        }
+        into.copy_from_slice(&piece.bytes[begin..][..into.len()]);
+        Some(())
     }
 }
 
@@ -86,11 +131,42 @@ mod tests {
         let words = [7u64, 0x1234_5678_9abc_def0];
         let address = words.as_ptr().expose_provenance() as u64;
         // SAFETY: the words are there; the other addresses are null or beyond all.
-        let direct = unsafe { Direct::new() };
-        assert_eq!((Asked.word(address + 8), direct.word(address + 8)), (Some(words[1]), Some(words[1])));
-        assert_eq!((Asked.byte(address), direct.int(address)), (Some(7), Some(7)));
+        let (asked, direct) = (Asked::new(), unsafe { Direct::new() });
+        assert_eq!((asked.word(address + 8), direct.word(address + 8)), (Some(words[1]), Some(words[1])));
+        assert_eq!((asked.byte(address), direct.int(address)), (Some(7), Some(7)));
         for nothing in [0, 8, 1 << 47, u64::MAX] {
-            assert_eq!((Asked.word(nothing), direct.word(nothing)), (None, None), "{nothing:#x}");
+            assert_eq!((asked.word(nothing), direct.word(nothing)), (None, None), "{nothing:#x}");
         }
+    }
+
+    /// Two pages, of which the second cannot be read: bytes of the first, up to its end, and none beyond; words that lie in two pieces, and
+    /// in more pieces than are kept.
+    #[test]
+    fn pieces_end_where_pages_do() {
+        // SAFETY: the function only returns a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        // SAFETY: a new mapping of two pages of zeroes, of which the second is made unreadable; nothing of it is unmapped.
+        let begin = unsafe {
+            let both = libc::PROT_READ | libc::PROT_WRITE;
+            let begin =
+                libc::mmap(std::ptr::null_mut(), 2 * page, both, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+            assert_ne!(begin, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(begin.byte_add(page), page, libc::PROT_NONE), 0);
+            begin.cast::<u8>()
+        };
+        // SAFETY: the first page is this test's own.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(begin, page) };
+        bytes.iter_mut().zip(0..).for_each(|(byte, at): (_, usize)| *byte = (at % 251) as u8);
+        let (asked, address) = (Asked::new(), begin.expose_provenance() as u64);
+        for at in (0..page - 8).step_by(5).chain([page - 8]) {
+            let expected = u64::from_ne_bytes(bytes[at..][..8].try_into().expect("eight bytes"));
+            assert_eq!(asked.word(address + at as u64), Some(expected), "at {at}");
+        }
+        assert_eq!([page - 7, page].map(|at| asked.word(address + at as u64)), [None; 2]);
+        assert_eq!(
+            asked.byte(address + page as u64 - 1),
+            Some(bytes[page - 1]),
+            "what could not be read changes nothing"
+        );
     }
 }

@@ -47,7 +47,7 @@ fn begin(hexversion: u32) -> Result<(), &'static CStr> {
 pub extern "C" fn alloc_tracker_python_look() -> *const c_char {
     let Some((found, layout)) = KNOWN.get() else { return ptr::null() };
     let mut frames = [0; MOST];
-    let told = found.with_state(|state| walk::frames(Asked, layout, found.code_type, state, &mut frames).0);
+    let told = found.with_state(|state| walk::frames(&Asked::new(), layout, found.code_type, state, &mut frames).0);
     let mut text = String::new();
     for &frame in &frames[..told.unwrap_or(0)] {
         if let Some(InterpretedCall { function, file, line }) = call::call(frame, layout.lines) {

@@ -119,7 +119,8 @@ mod tests {
         }
         let state = Box::new([begin, begin + 32 * (chain.len() as u64 - 1)]);
         let mut into = vec![0; most];
-        let (told, more) = super::frames(Asked, &layout, 1, (&raw const *state).expose_provenance() as u64, &mut into);
+        let (told, more) =
+            super::frames(&Asked::new(), &layout, 1, (&raw const *state).expose_provenance() as u64, &mut into);
         into.truncate(told);
         (into.iter().map(|frame| frame & OUTERMOST).collect(), more)
     }
