@@ -97,7 +97,7 @@ mod sys {
 
         loom::lazy_static! {
             /// Whether a signal handler forks after the next read of a cell. What follows is the child's.
-            pub static ref FORKS: AtomicBool = AtomicBool::new(false);
+            pub static ref FORKS_WHILE_READING: AtomicBool = AtomicBool::new(false);
         }
 
         /// The tracker's `RawCell` with loom's cell in it, which reports when two threads are inside at the same time.
@@ -113,7 +113,7 @@ mod sys {
 
             pub fn with<R>(&self, work: impl FnOnce(*const T) -> R) -> R {
                 let result = self.0.with(work);
-                if FORKS.swap(false, Ordering::Relaxed) {
+                if FORKS_WHILE_READING.swap(false, Ordering::Relaxed) {
                     crate::event::ring::reset();
                 }
                 result
@@ -156,7 +156,7 @@ mod ledger {
             static ref ALLOCATED: Total = Total(AtomicU64::new(0));
             pub static ref DROPPED_EVENTS: AtomicU64 = AtomicU64::new(0);
             /// Whether a signal handler forks while counts are added. What follows is the child's.
-            pub static ref FORKS: AtomicBool = AtomicBool::new(false);
+            pub static ref FORKS_WHILE_ADDING: AtomicBool = AtomicBool::new(false);
         }
 
         pub struct Total(AtomicU64);
@@ -168,7 +168,7 @@ mod ledger {
         impl Total {
             pub fn add(&self, counts: &Counts) {
                 self.0.fetch_add(counts.allocated, Ordering::Relaxed);
-                if FORKS.swap(false, Ordering::Relaxed) {
+                if FORKS_WHILE_ADDING.swap(false, Ordering::Relaxed) {
                     crate::publish::reset();
                 }
             }
@@ -209,6 +209,17 @@ fn publish_bytes(allocated: u64) {
     publish::batch(None, SCOPE, &Counts { allocated, allocations: 1, ..Counts::default() });
 }
 
+/// The event of so many allocated bytes.
+fn batch(allocated: u64) -> Event {
+    Event::Batch { scope: SCOPE, counts: Counts { allocated, ..Counts::default() } }
+}
+
+/// As `Recorder::start` does it.
+fn recording_begins() {
+    state::with_state(|state| *state = Some(replay::Replay::default()));
+    publish::begin(state::drain);
+}
+
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -226,8 +237,7 @@ fn replayed<R>(look: impl FnOnce(&mut replay::Replay) -> R) -> R {
 #[test]
 fn writers_of_a_full_ring_help_themselves() {
     check(3, || {
-        state::with_state(|state| *state = Some(replay::Replay::default()));
-        publish::begin(state::drain);
+        recording_begins();
         let writers = [10, 20].map(|first| {
             thread::spawn(move || {
                 publish_bytes(first);
@@ -250,8 +260,7 @@ fn writers_of_a_full_ring_help_themselves() {
 #[test]
 fn writers_and_a_reader() {
     check(3, || {
-        state::with_state(|state| *state = Some(replay::Replay::default()));
-        publish::begin(state::drain);
+        recording_begins();
         let writers = [10, 20].map(|bytes| thread::spawn(move || publish_bytes(bytes)));
         let reader = thread::spawn(|| {
             let (sum, total) = replayed(|replay| (replay.sum, totals::of(SCOPE).read()));
@@ -269,9 +278,7 @@ fn writers_and_a_reader() {
 fn the_hand_over_counts_nothing_twice_or_never() {
     check(3, || {
         let publishers = [1, 10].map(|bytes| thread::spawn(move || publish_bytes(bytes)));
-        // As `Recorder::start` does it.
-        state::with_state(|state| *state = Some(replay::Replay::default()));
-        publish::begin(state::drain);
+        recording_begins();
         replayed(|replay| replay.sum = totals::of(SCOPE).read());
         let (sum, total) = replayed(|replay| (replay.sum, totals::of(SCOPE).read()));
         assert_eq!(sum, total, "a publication went past the recording that has begun");
@@ -289,9 +296,7 @@ fn the_hand_over_counts_nothing_twice_or_never() {
 #[test]
 fn a_forked_child_has_what_stands_behind_an_unfinished_event() {
     check(0, || {
-        state::with_state(|state| *state = Some(replay::Replay::default()));
-        publish::begin(state::drain);
-        let event = |allocated| Event::Batch { scope: SCOPE, counts: Counts { allocated, ..Counts::default() } };
+        recording_begins();
         publish_bytes(1);
         publish_bytes(2);
         // The ring is full: this write has its number, and asks for help.
@@ -305,7 +310,7 @@ fn a_forked_child_has_what_stands_behind_an_unfinished_event() {
             publish::reset();
             state::read_what_was_left();
         };
-        assert!(!event::ring::write(1, &event(4), publish::recording, help));
+        assert!(!event::ring::write(1, &batch(4), publish::recording, help));
         assert_eq!(totals::of(SCOPE).read(), 11);
         publish_bytes(16);
         assert_eq!(totals::of(SCOPE).read(), 27);
@@ -316,10 +321,9 @@ fn a_forked_child_has_what_stands_behind_an_unfinished_event() {
 #[test]
 fn a_forked_child_waits_for_nobody() {
     check(0, || {
-        totals::FORKS.store(true, sys::sync::Ordering::Relaxed);
+        totals::FORKS_WHILE_ADDING.store(true, sys::sync::Ordering::Relaxed);
         publish_bytes(1);
-        state::with_state(|state| *state = Some(replay::Replay::default()));
-        publish::begin(state::drain);
+        recording_begins();
         publish_bytes(2);
         publish::end();
         assert_eq!(totals::of(SCOPE).read(), 3);
@@ -331,17 +335,15 @@ fn a_forked_child_waits_for_nobody() {
 #[test]
 fn a_forked_childs_reader_stays_where_the_child_begins() {
     check(0, || {
-        state::with_state(|state| *state = Some(replay::Replay::default()));
-        publish::begin(state::drain);
+        recording_begins();
         publish_bytes(1);
-        let event = Event::Batch { scope: SCOPE, counts: Counts { allocated: 2, ..Counts::default() } };
         let while_it_is_claimed = || {
-            sys::sync::FORKS.store(true, sys::sync::Ordering::Relaxed);
+            sys::sync::FORKS_WHILE_READING.store(true, sys::sync::Ordering::Relaxed);
             let mut reader = event::ring::reader().expect("nobody else reads");
             while reader.next().is_some() {}
             assert_eq!(event::ring::places_read(), event::ring::places_claimed());
             false
         };
-        assert!(!event::ring::write(1, &event, while_it_is_claimed, || ()));
+        assert!(!event::ring::write(1, &batch(2), while_it_is_claimed, || ()));
     });
 }

@@ -41,12 +41,11 @@ statics! {
 /// the ring is full, `help` is called again and again; it should read the ring (see [`reader`]).
 pub fn write(time_ns: u64, event: &Event, is_wanted: impl Fn() -> bool, help: impl Fn()) -> bool {
     let number = HEAD.fetch_add(1, Ordering::SeqCst);
-    let tail = loop {
-        match TAIL.load(Ordering::Acquire) {
-            full if full + CAPACITY <= number => help(),
-            tail => break tail,
-        }
-    };
+    let mut tail = TAIL.load(Ordering::Acquire);
+    while tail + CAPACITY <= number {
+        help();
+        tail = TAIL.load(Ordering::Acquire);
+    }
     if tail > number {
         // A signal handler forked here, and this is the child: nobody reads that number any more (`reset`, `Reader::pass`).
         return false;

@@ -13,8 +13,8 @@ const RING_PART: u64 = 8;
 /// The speed at which the ring fills up.
 #[derive(Debug)]
 pub struct Pace {
-    /// How many events had been read at the last look, and the clock's time then.
-    events: u64,
+    /// How many places of the ring had been read at the last look, and the clock's time then.
+    places: u64,
     time_ns: u64,
     is_busy: bool,
 }
@@ -22,16 +22,16 @@ pub struct Pace {
 impl Pace {
     /// Begins to measure the speed.
     pub fn new(now_ns: u64) -> Self {
-        Pace { events: ring::places_read(), time_ns: now_ns, is_busy: false }
+        Pace { places: ring::places_read(), time_ns: now_ns, is_busy: false }
     }
 
     /// Measures the speed since the last call.
     pub fn look(&mut self, now_ns: u64) {
-        let events = ring::places_read();
-        let (fresh, time_ns) = (events - self.events, now_ns - self.time_ns);
+        let places = ring::places_read();
+        let (fresh, time_ns) = (places - self.places, now_ns - self.time_ns);
         self.is_busy =
             u128::from(fresh) * USUAL.as_nanos() > u128::from(time_ns) * u128::from(ring::CAPACITY / RING_PART);
-        (self.events, self.time_ns) = (events, now_ns);
+        (self.places, self.time_ns) = (places, now_ns);
     }
 
     /// How long the recorder may sleep.

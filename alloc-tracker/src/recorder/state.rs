@@ -75,7 +75,7 @@ pub fn release_reading() {
 }
 
 /// In a forked child: gives back the right that [`hold_reading`] keeps, and replays what it could not, because another thread had begun
-/// to write an event and not finished it: the events behind that one, this thread's own among them. Those of other threads are lost.
+/// to write an event and not finished it: the events behind that one, this thread's own among them. What other threads had begun is lost.
 pub fn read_what_was_left() {
     if !HELD.load(Ordering::Relaxed) {
         return;

@@ -4,9 +4,9 @@
 //! index[hash] -> number -> (start, length) -> frames, one after the other
 //! ```
 //!
-//! Places of the index are tried in the order of [`places`]. Numbers, frames and index entries are only ever added, without a lock. Two threads that add one stack at the same
-//! moment may give it two numbers; sums over samples are right all the same. A stack that finds no room gets
-//! [`NO_STACK`]. The tables are mapped when the first stack is added, and their pages become resident when touched.
+//! Places of the index are tried in the order of `places`. Numbers, frames and index entries are only ever added, without a lock. Two
+//! threads that add one stack at the same moment may give it two numbers; sums over samples are right all the same. A stack that finds no
+//! room gets [`NO_STACK`]. The tables are mapped when the first stack is added, and their pages become resident when touched.
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
