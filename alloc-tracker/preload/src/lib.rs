@@ -23,7 +23,9 @@
 //! | `exec_list.rs` | those of the family that take any number of arguments |
 //! | `spawn.rs` | `posix_spawn` |
 //! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
-//! | `python/` | the arenas of Python's objects, and its frames in sampled stacks |
+//! | `definition.rs` | functions as Python is told of them |
+//! | `interpreter.rs` | the functions of the process's own Python |
+//! | `python/` | what Python imports, the arenas of its objects, and its frames in sampled stacks |
 //! | `thread_count.rs` | the number of threads that a program reads of itself |
 //! | `torch/` | what libtorch does, for Python programs |
 //!
@@ -38,7 +40,10 @@
 use alloc_c as _;
 use alloc_interpose as _;
 
+mod definition;
 mod loaded;
+
+mod interpreter;
 
 mod next;
 mod python;

@@ -9,11 +9,12 @@ it does not, imports are not told, and the fact ``imports`` says so.
 """
 
 import _thread
+import ctypes
 import sys
 from importlib import _bootstrap
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
-from ._library import functions, text
+from ._library import HAS_BUILTINS, NEW_OBJECT, functions, made, text
 
 _MOST = 2000
 """How many layers there may be, of the 32,765 scopes that the library has room for. A module beyond them is its importer's."""
@@ -37,8 +38,30 @@ def _is_ready(module: str) -> bool:
     return found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False)
 
 
+def _imported(module: str) -> None:
+    """An import ends of a module that somebody waits for."""
+    if _is_ready(module):
+        _waiting.pop(module)(sys.modules[module])
+
+
+def _methods(locks: Any) -> Optional[Tuple[Any, Any]]:
+    """``__enter__`` and ``__exit__`` of a class that does what ``locks`` does, and tells of the import for which it is made, by the library
+    (``alloc-tracker/preload/src/python/imports.rs``); ``None`` where it does not know this Python."""
+    if not HAS_BUILTINS:
+        return None
+    make = getattr(ctypes.PyDLL(None), "alloc_tracker_python_imports", None)
+    if make is None:
+        # The recorder is older than this package.
+        return None
+    make.argtypes, make.restype = [ctypes.py_object], NEW_OBJECT
+    return made(make((locks.__enter__, locks.__exit__, _waiting, _imported, "_name")))
+
+
 def _that_tells(locks: Any, thread: _Thread, layers: Dict[str, bytes]) -> Any:
-    """A class that does what ``locks`` does, and tells of the import for which it is made. ``layers``: those of modules that were met."""
+    """The class that has these methods, or the same in Python. ``layers``: those of modules that were met."""
+    methods = _methods(locks)
+    if methods is not None:
+        return type("Importing", (locks,), {"__enter__": methods[0], "__exit__": methods[1]})
     acquire, release = locks.__enter__, locks.__exit__
     enter_phase, enter_layer, leave = functions.enter_phase, functions.enter_layer_alone, functions.leave
 
@@ -84,8 +107,8 @@ def _that_tells(locks: Any, thread: _Thread, layers: Dict[str, bytes]) -> Any:
 
         def __exit__(self, *error: Any) -> None:
             try:
-                if self._name in _waiting and _is_ready(self._name):
-                    _waiting.pop(self._name)(sys.modules[self._name])
+                if self._name in _waiting:
+                    _imported(self._name)
             finally:
                 release(self, *error)
             self._tell_end()

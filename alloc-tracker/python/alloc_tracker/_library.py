@@ -1,8 +1,9 @@
 """The library's table of functions, as ``alloc_tracker.h`` has it."""
 
 import ctypes
+import sys
 from types import SimpleNamespace
-from typing import Optional
+from typing import Any, Optional
 
 _TEXT = ctypes.c_char_p
 
@@ -16,6 +17,16 @@ class Scope(ctypes.Structure):
 def _function(result, *arguments):
     # Without releasing the interpreter's lock: none of these functions waits.
     return ctypes.PYFUNCTYPE(result, *arguments)
+
+
+NEW_OBJECT = ctypes.c_void_p
+"""What a function returns that makes an object, for `made`. (Of a ``py_object`` that is null, ctypes up to Python 3.10 counts down the
+references.)"""
+
+
+def made(address: Optional[int]) -> Any:
+    """The object that the library has made; None where it can make none in this Python."""
+    return None if address is None else ctypes.cast(address, ctypes.py_object).value
 
 
 class Functions(ctypes.Structure):
@@ -55,6 +66,11 @@ def _find() -> Optional[SimpleNamespace]:
 
 functions: Optional[SimpleNamespace] = _find()
 """Each function of the table by its name; None where the library was not preloaded."""
+
+
+HAS_BUILTINS = sys.implementation.name == "cpython" and "t" not in sys.abiflags
+"""Whether the library may make functions of Python's own kind. Without the interpreter's lock, Python's objects look different, and the
+library would need locks."""
 
 
 def text(name: str) -> bytes:

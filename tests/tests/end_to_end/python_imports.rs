@@ -36,8 +36,18 @@ fn at_peak(timeline: &Timeline) -> BTreeMap<(&str, &str), u64> {
 
 #[test]
 fn each_import_owns_what_it_allocates() {
+    imports_own_what_they_allocate("owners.py");
+}
+
+/// The library makes the methods around an import. This has the same methods in Python in their places.
+#[test]
+fn it_does_where_the_library_can_make_no_methods() {
+    imports_own_what_they_allocate("in_python.py");
+}
+
+fn imports_own_what_they_allocate(script: &str) {
     let folder = folder();
-    let Some(mut command) = recorded(&Path::new(SCRIPTS).join("owners.py"), folder.path(), &[]) else { return };
+    let Some(mut command) = recorded(&Path::new(SCRIPTS).join(script), folder.path(), &[]) else { return };
     let ran = run(&mut command);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{}", ran.stderr);
     let timeline = timeline(folder.path());

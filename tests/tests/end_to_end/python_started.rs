@@ -166,6 +166,25 @@ fn the_users_usercustomize() {
     }
 }
 
+/// What the library makes for PyTorch's modules and tensors. Before Python 3.11 it cannot call Python's functions, and makes nothing: ctypes up to
+/// 3.10 crashes where a function returns no object for `py_object`.
+#[test]
+fn functions_that_the_library_makes() {
+    const MAKES: &str = r#"
+import sys
+if "alloc_tracker" in sys.modules:
+    from alloc_tracker._library import HAS_BUILTINS
+    from alloc_tracker._torch import library, running
+    modules = running.running(library.find())
+    made = [made is not None for made in (modules.around(len, len, len), modules.of_tensors({}))]
+    assert made == [HAS_BUILTINS and sys.version_info >= (3, 11)] * 2, made
+print("done")
+"#;
+    for python in pythons() {
+        assert_eq!(one(&program(&python, &["-c", MAKES]), 0).stdout, "done\n");
+    }
+}
+
 /// What a thread starts while it compiles is not recorded, also by `posix_spawn`, as Triton starts its assembler.
 #[test]
 fn programs_that_are_spawned_while_something_is_compiled() {

@@ -1,4 +1,4 @@
-//! What is told of CPython: the arenas of its objects, and its frames in sampled stacks.
+//! What is told of CPython: whose modules it imports, the arenas of its objects, and its frames in sampled stacks.
 //!
 //! ```text
 //! Python: _frames.py, at the start: functions, generators, callbacks, of which it knows the frames
@@ -36,3 +36,4 @@ mod call;
 mod trial;
 
 mod arenas;
+mod imports;

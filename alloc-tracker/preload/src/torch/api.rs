@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use super::definition::Object;
 use super::{builtins, calls, layers, tensors, trial};
+use crate::definition::Object;
 
 /// The functions.
 #[repr(C)]

@@ -9,9 +9,9 @@ use std::ptr;
 
 use alloc_tracker::unaided::as_tracker;
 
-use super::definition::{Definition, Object};
-use super::interpreter::Interpreter;
 use super::layers;
+use crate::definition::{Definition, Object};
+use crate::interpreter::Interpreter;
 
 thread_local! {
     /// The modules whose forward pass runs on this thread, each with its scope; the outermost first.

@@ -4,8 +4,8 @@
 use std::ptr;
 
 use super::builtins::{enter_named, leave_address, running};
-use super::definition::{Definition, Object};
-use super::interpreter::Interpreter;
+use crate::definition::{Definition, Object};
+use crate::interpreter::Interpreter;
 
 static CALL: Definition = Definition::with_names(c"_call_impl", call);
 

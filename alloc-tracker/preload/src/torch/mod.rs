@@ -20,8 +20,8 @@
 //!
 //! `own.rs` finds the functions of libtorch's that `storages.rs`, `devices.rs` and `asked.rs` stand before.
 //!
-//! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter, made with what `interpreter.rs` finds in
-//! Python; `layers.rs` what that does. `calls.rs` is around each call of a module.
+//! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter;
+//! `layers.rs` what that does. `calls.rs` is around each call of a module.
 //!
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
@@ -34,10 +34,8 @@
 mod asked;
 mod builtins;
 mod calls;
-mod definition;
 mod devices;
 mod engine;
-mod interpreter;
 mod layers;
 mod layout;
 mod libtorch;

@@ -3,9 +3,9 @@
 //! `alloc-tracker/python/alloc_tracker/_torch/tensors.py` and `labels.py` do the same where Python has no such functions.
 use std::ptr;
 
-use super::definition::{Definition, Object};
-use super::interpreter::Interpreter;
 use super::layers;
+use crate::definition::{Definition, Object};
+use crate::interpreter::Interpreter;
 
 static FUNCTIONS: [Definition; 2] =
     [Definition::new(c"storage", storage), Definition::new(c"label_gradient_of", label_gradient_of)];

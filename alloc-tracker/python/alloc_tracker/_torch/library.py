@@ -3,7 +3,7 @@
 import ctypes
 from types import SimpleNamespace
 
-from .._library import _function
+from .._library import NEW_OBJECT, _function
 
 
 _VERSION = 6
@@ -21,9 +21,9 @@ class _TorchFunctions(ctypes.Structure):
         ("enter_layer", _function(ctypes.c_uint64, ctypes.c_uint32)),
         ("leave_layer", _function(None, ctypes.c_uint64)),
         ("label_gradient", _function(None, ctypes.c_uint64, ctypes.c_uint32)),
-        ("functions", _function(ctypes.py_object, ctypes.py_object)),
-        ("around", _function(ctypes.py_object, ctypes.py_object)),
-        ("of_tensors", _function(ctypes.py_object, ctypes.py_object)),
+        ("functions", _function(NEW_OBJECT, ctypes.py_object)),
+        ("around", _function(NEW_OBJECT, ctypes.py_object)),
+        ("of_tensors", _function(NEW_OBJECT, ctypes.py_object)),
         ("active_layer", _function(ctypes.c_uint32)),
     ]
 

@@ -5,10 +5,11 @@ module takes few microseconds. Where this Python has no such functions, `_Runnin
 """
 
 import functools
-import sys
 import threading
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .._library import HAS_BUILTINS, made
 
 
 class _Running(threading.local):
@@ -52,39 +53,29 @@ class _Running(threading.local):
 def _around(library: Any, paths: Any, call: Callable, begin: Callable, end: Callable) -> Optional[Callable]:
     """A method that does what ``call`` does, a module's call, with the module's layer around it; ``None`` where this Python is too old.
     It calls ``begin(module, *arguments)`` for a module that is the outermost or has no path, and ``end()`` when the outermost has ended."""
-    try:
-        return library.around((paths, call, begin, end))
-    except ValueError:
-        return None
+    return made(library.around((paths, call, begin, end)))
 
 
 def _of_tensors(library: Any, layers: Dict[int, Any]) -> Optional[Tuple[Callable, Callable]]:
     """``storage(tensor)``, which does what `tensors.address` does and takes any object, and ``label_gradient_of(parameter)``, for a dictionary that
     has by identity a tuple for each parameter, of which the second is the number of its layer; ``None`` where this Python is too old."""
-    try:
-        return library.of_tensors((layers, "grad", "is_cpu", "data_ptr", "storage_offset", "element_size"))
-    except ValueError:
-        return None
+    return made(library.of_tensors((layers, "grad", "is_cpu", "data_ptr", "storage_offset", "element_size")))
 
 
 def running(library: Any) -> Any:
     """The functions ``enter``, ``leave``, ``innermost``, ``label_gradient``, ``around`` and ``of_tensors``, and ``paths``: by identity, which is found
     faster than a weak reference, the path of each module with the path's number."""
     paths: Dict[int, Tuple[str, int]] = {}
-    # Without the interpreter's lock, Python's objects look different, and the library would need locks.
-    if sys.implementation.name == "cpython" and "t" not in sys.abiflags:
-        try:
-            enter, leave, innermost, label_gradient = library.functions(paths)
-            return SimpleNamespace(
-                paths=paths,
-                enter=enter,
-                leave=leave,
-                innermost=innermost,
-                label_gradient=label_gradient,
-                around=functools.partial(_around, library, paths),
-                of_tensors=functools.partial(_of_tensors, library),
-            )
-        except ValueError:
-            # The library has not found what it needs of Python.
-            pass
-    return _Running(library, paths)
+    builtins = made(library.functions(paths)) if HAS_BUILTINS else None
+    if builtins is None:
+        return _Running(library, paths)
+    enter, leave, innermost, label_gradient = builtins
+    return SimpleNamespace(
+        paths=paths,
+        enter=enter,
+        leave=leave,
+        innermost=innermost,
+        label_gradient=label_gradient,
+        around=functools.partial(_around, library, paths),
+        of_tensors=functools.partial(_of_tensors, library),
+    )

@@ -3,9 +3,10 @@
 //! programs that it is loaded into have no Python.
 use std::ffi::{c_char, c_int, c_long, c_ulonglong, c_void};
 use std::ptr;
+use std::slice;
 use std::sync::OnceLock;
 
-use super::definition::{Definition, Object};
+use crate::definition::{Definition, Object};
 use crate::loaded::function;
 
 /// The functions, each by the last part of its name. They may be called by a thread that holds the interpreter's lock.
@@ -22,10 +23,11 @@ pub struct Interpreter {
     clear: unsafe extern "C" fn(),
     release: unsafe extern "C" fn(*mut Object),
     format: unsafe extern "C" fn(*const c_char, ...) -> *mut Object,
+    text: unsafe extern "C" fn(*mut Object, *mut isize) -> *const c_char,
     calling: Option<Calling>,
 }
 
-/// What calls of Python's functions need besides. Python has it from 3.9 on.
+/// What calls of Python's functions need besides. Python has all of it from 3.11 on: before, `PyObject_Vectorcall` was in its headers alone.
 struct Calling {
     call: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
     new_method: unsafe extern "C" fn(*mut Object) -> *mut Object,
@@ -37,7 +39,7 @@ struct Calling {
 
 impl Calling {
     fn find() -> Option<Calling> {
-        // SAFETY: each is Python's function of this name, which has had this type in all versions since 3.9.
+        // SAFETY: each is Python's function of this name, which has had this type in all versions that have it.
         unsafe {
             Some(Calling {
                 call: function(c"PyObject_Vectorcall")?,
@@ -74,6 +76,7 @@ impl Interpreter {
                 clear: function(c"PyErr_Clear")?,
                 release: function(c"Py_DecRef")?,
                 format: function(c"Py_BuildValue")?,
+                text: function(c"PyUnicode_AsUTF8AndSize")?,
                 calling: Calling::find(),
             })
         }
@@ -84,19 +87,30 @@ impl Interpreter {
     ///
     /// # Safety
     /// The thread holds the interpreter's lock, and `own` is an object. As for all of the following.
-    pub unsafe fn functions(&self, definitions: &'static [Definition], own: *mut Object) -> *mut Object {
-        // SAFETY: as the caller promises. The tuple has a place for each, and takes over what it is given.
+    pub unsafe fn functions<const N: usize>(
+        &self,
+        definitions: &'static [Definition; N],
+        own: *mut Object,
+    ) -> *mut Object {
+        // SAFETY: as the caller promises.
+        unsafe { self.tuple(definitions.each_ref().map(|one| (self.new_function)(one, own, ptr::null_mut()))) }
+    }
+
+    /// A tuple of new objects, which it takes over; null where one of them is.
+    ///
+    /// # Safety
+    /// Each is an object that the caller owns, or null.
+    pub unsafe fn tuple<const N: usize>(&self, objects: [*mut Object; N]) -> *mut Object {
+        if objects.iter().any(|object| object.is_null()) {
+            return ptr::null_mut();
+        }
+        // SAFETY: as the caller promises. The tuple has a place for each.
         unsafe {
-            let functions = (self.new_tuple)(definitions.len() as isize);
-            for (place, definition) in (0..).zip(definitions) {
-                let function =
-                    if functions.is_null() { functions } else { (self.new_function)(definition, own, ptr::null_mut()) };
-                if function.is_null() {
-                    return function;
-                }
-                (self.set_item)(functions, place, function);
+            let tuple = (self.new_tuple)(N as isize);
+            for (place, object) in (0..).zip(objects).filter(|_| !tuple.is_null()) {
+                (self.set_item)(tuple, place, object);
             }
-            functions
+            tuple
         }
     }
 
@@ -116,6 +130,34 @@ impl Interpreter {
             (self.release)(key);
             value
         }
+    }
+
+    /// Whether a dictionary has something for this key. Leaves no exception.
+    ///
+    /// # Safety
+    /// `dictionary` is one, and `key` an object.
+    pub unsafe fn has(&self, dictionary: *mut Object, key: *mut Object) -> bool {
+        // SAFETY: as the caller promises.
+        let found = unsafe { !(self.value)(dictionary, key).is_null() };
+        if !found {
+            // SAFETY: as the caller promises.
+            unsafe { self.forget() };
+        }
+        found
+    }
+
+    /// What a text says; `None`, with an exception, where it is no text, or none that UTF-8 can hold.
+    ///
+    /// # Safety
+    /// `text` is an object, and stays one for `'a`.
+    pub unsafe fn text<'a>(&self, text: *mut Object) -> Option<&'a str> {
+        let mut length = 0;
+        // SAFETY: as the caller promises. Python writes the length, and keeps the bytes with the text.
+        unsafe {
+            let bytes = (self.text)(text, &raw mut length);
+            (!bytes.is_null()).then(|| slice::from_raw_parts(bytes.cast(), length.cast_unsigned()))
+        }
+        .and_then(|bytes| str::from_utf8(bytes).ok())
     }
 
     /// An item of a tuple, which goes on to own it; null, with an exception, where it has none.
@@ -183,7 +225,7 @@ impl Interpreter {
         }
     }
 
-    /// Calls a function as [`FunctionWithNames`](super::definition::FunctionWithNames) is called; null with an exception.
+    /// Calls a function as [`FunctionWithNames`](crate::definition::FunctionWithNames) is called; null with an exception.
     ///
     /// # Safety
     /// `function` is an object, and the others are as such a function gets them.
@@ -260,6 +302,21 @@ impl Interpreter {
         unsafe { (self.format)(c"".as_ptr()) }
     }
 
+    /// Calls a function, whose result nobody wants. Returns whether it has one, and no exception.
+    ///
+    /// # Safety
+    /// As for [`call`](Self::call).
+    pub unsafe fn run(&self, function: *mut Object, arguments: *const *mut Object, count: usize) -> bool {
+        // SAFETY: as the caller promises; the result is released once.
+        unsafe {
+            let result = self.call(function, arguments, count, ptr::null_mut());
+            if !result.is_null() {
+                (self.release)(result);
+            }
+            !result.is_null()
+        }
+    }
+
     /// Calls a function, whose result and exception nobody wants. An exception that is on its way meanwhile goes on afterwards.
     ///
     /// # Safety
@@ -270,11 +327,8 @@ impl Interpreter {
         // SAFETY: as the caller promises; the exception is put back as it was taken.
         unsafe {
             (calling.put_aside)(&raw mut kind, &raw mut value, &raw mut trace);
-            let result = (calling.call)(function, arguments, count, ptr::null_mut());
-            if result.is_null() {
-                self.forget()
-            } else {
-                (self.release)(result)
+            if !self.run(function, arguments, count) {
+                self.forget();
             }
             (calling.put_back)(kind, value, trace);
         }
