@@ -5,21 +5,15 @@ use super::{cold, sampled};
 use crate::backend::jemalloc;
 use crate::ledger::{self, Lane};
 use crate::settings::sampling;
+use crate::sys::begin_at_cache_line;
 use crate::tag::class;
 use crate::tag::shadow::{self, TINY};
 use crate::tag::tiny::TINY_MAX;
 
-/// The layer in which the tag of a plain block stands, from the block's [`class::amount_of_class`] or its address. (Only
-/// the lowest six bits of a layer are read.) `SIZED`: whether the block's free will tell its size, as a free through
-/// Rust's door does.
-#[inline(always)]
-fn layer<const SIZED: bool>(amount: u64, block: *mut u8) -> u32 {
-    if SIZED { amount as u32 } else { shadow::layer_of_address(block.addr()) }
-}
-
 /// Allocates `size` bytes at the backend's natural alignment, through C's door. Null and ENOMEM when there is no memory.
 #[inline(always)]
 pub fn allocate(size: usize) -> *mut u8 {
+    begin_at_cache_line();
     let lane = ledger::lane();
     if lane.takes(size) { allocate_plain::<false>(lane, size) } else { allocate_sized(size) }
 }
@@ -28,6 +22,7 @@ pub fn allocate(size: usize) -> *mut u8 {
 /// functions, and the loops in which they allocate, are compiled nearly as they are over another allocator.
 #[inline(never)]
 pub extern "C" fn allocate_sized(size: usize) -> *mut u8 {
+    begin_at_cache_line();
     let lane = ledger::lane();
     if size <= TINY_MAX {
         return allocate_tiny(lane, size);
@@ -68,7 +63,13 @@ fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *
     let amount = unsafe { class::amount_of_class(size) };
     // SAFETY: the backend's blocks lie where the kernel maps memory for programs, below 2^48. Null (when there is no
     // memory) lies there too, in a chunk that is not mapped.
-    let entries = unsafe { shadow::find_plain(block.addr(), layer::<SIZED>(amount, block)) };
+    let entries = unsafe {
+        if SIZED {
+            shadow::find_plain(block.addr(), amount as u32)
+        } else {
+            shadow::find_plain_by_address(block.addr())
+        }
+    };
     let Some(entries) = entries else { return count_first_of_lane(block, size) };
     entries.store_plain::<SIZED>(lane.tag(), size);
     if lane.add_allocated(amount + size as u64) {

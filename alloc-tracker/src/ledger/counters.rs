@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use alloc_replay::{Counts, ScopeId, TRACKER};
 
-use super::entry::{Entry, UNUSED, bump};
+use super::entry::{Entry, UNUSED};
+use super::own_word;
 use super::publish::{self, RingAccess};
 
 /// Entries in one thread's counters; a power of two.
@@ -123,13 +124,16 @@ impl Counters {
             None => places.iter().find(|entry| !ptr::eq(**entry, kept))?,
         };
         let mut counts = self.take(entry);
-        let former = entry.scope.swap(UNUSED, Ordering::Relaxed);
+        let former = own_word::exchange(&entry.scope, UNUSED);
         // A signal handler may have counted in this entry until it was marked as unused, and may have taken the place
         // since.
         counts += self.take(entry);
-        let taken = entry.scope.compare_exchange(UNUSED, scope, Ordering::Relaxed, Ordering::Relaxed);
+        let taken = own_word::replace(&entry.scope, UNUSED, scope);
         let index = if ptr::eq(*entry, places[0]) { first } else { first ^ 1 };
-        self.used[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
+        let (used, bit) = (&self.used[index / 64], 1 << (index % 64));
+        if used.load(Ordering::Relaxed) & bit == 0 {
+            used.fetch_or(bit, Ordering::Relaxed);
+        }
         if former != UNUSED && counts != Counts::default() {
             publish::batch(Some(&self.ring), former, &counts);
         }
@@ -151,7 +155,7 @@ impl Counters {
     fn change(&self, entry: &Entry, change: impl FnOnce(&Entry)) {
         let before = entry.deviation();
         change(entry);
-        bump(&self.deviation, entry.deviation().wrapping_sub(before));
+        own_word::add(&self.deviation, entry.deviation().wrapping_sub(before));
     }
 
     /// Whether the counters should be published.

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use alloc_replay::Counts;
 
+use super::own_word;
 use crate::scope::MAX_SCOPES;
 
 /// The scope number of an unused entry.
@@ -16,27 +17,13 @@ pub struct Entry {
     counters: [AtomicU64; Counts::LEN],
 }
 
-/// `counter += amount`, wrapping, for a counter that only this thread and its signal handlers write. The addition is
-/// one instruction, so that a handler that interrupts it loses nothing and makes the thread lose nothing.
-#[inline(always)]
-pub fn bump(counter: &AtomicU64, amount: u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the reference makes the counter valid memory, and the callers' thread alone writes it. To other threads,
-    // which only read, the aligned addition looks like a relaxed load and a relaxed store.
-    unsafe {
-        std::arch::asm!("add qword ptr [{}], {}", in(reg) counter.as_ptr(), in(reg) amount, options(nostack));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    counter.fetch_add(amount, Ordering::Relaxed);
-}
-
 impl Entry {
     /// Adds `counts`. Counters that are known to be 0 where this is inlined cost nothing.
     #[inline(always)]
     pub fn add(&self, counts: &Counts) {
         for (counter, amount) in self.counters.iter().zip(counts.to_array()) {
             if amount != 0 {
-                bump(counter, amount);
+                own_word::add(counter, amount);
             }
         }
     }

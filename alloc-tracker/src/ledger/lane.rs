@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering, compiler_fence};
 
 use alloc_replay::{Counts, ScopeId};
 
+use super::own_word;
 use crate::backend::thread_cache::{self, NONE, ThreadCache};
 use crate::tag::shadow::TINY;
 use crate::tag::tiny;
@@ -231,7 +232,7 @@ impl Lane {
     /// nobody has it.
     #[inline(always)]
     pub fn take_allocated(&self) -> Counts {
-        let counts = self.allocations(self.allocated.swap(0, Ordering::Relaxed));
+        let counts = self.allocations(own_word::take(&self.allocated));
         tell(&self.untold_allocated, counts.allocated, |bytes| self.cache().add_allocated(bytes));
         counts
     }
@@ -242,7 +243,7 @@ impl Lane {
     pub fn charge(&self, bytes: u16) {
         self.charged.store(bytes, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
-        self.allocated.fetch_add(word::charge(bytes), Ordering::Relaxed);
+        own_word::add(&self.allocated, word::charge(bytes));
     }
 
     /// Whether the word of allocations holds any.
@@ -260,7 +261,7 @@ impl Lane {
     /// Empties the word of frees and returns what it held. As for [`Lane::take_allocated`].
     #[inline(always)]
     pub fn take_freed(&self) -> Counts {
-        let counts = frees(self.freed.swap(0, Ordering::Relaxed));
+        let counts = frees(own_word::take(&self.freed));
         tell(&self.untold_freed, counts.freed, |bytes| self.cache().add_freed(bytes));
         counts
     }

@@ -14,6 +14,7 @@ pub mod totals;
 mod counters;
 mod entry;
 mod lane;
+mod own_word;
 mod pool;
 pub mod publish;
 mod scope_stack;

@@ -12,8 +12,8 @@ use alloc_replay::{Counts, Event, NOBODY, ScopeId, TRACKER};
 use alloc_timeline::Category;
 
 use super::counters::{Counters, DEVIATION_LIMIT};
-use super::entry::bump;
 use super::lane::Lane;
+use super::own_word;
 use super::publish;
 use super::scope_stack::{Entered, ScopeStack};
 use super::stopwatch::Stopwatch;
@@ -135,7 +135,7 @@ impl Slot {
 
     /// Counts that a block of `owner`'s was resized; the tracker's own are not counted.
     pub fn count_resize(&self, owner: ScopeId) {
-        bump(&self.resized, u64::from(owner != TRACKER));
+        own_word::add(&self.resized, u64::from(owner != TRACKER));
     }
 
     /// How many blocks of the program's were resized.
@@ -173,7 +173,7 @@ impl Slot {
 
     #[inline(always)]
     fn empty_allocated(&self) {
-        // Taking it is an atomic exchange, and most scopes are left as soon as they are entered.
+        // Most scopes are left as soon as they are entered.
         if self.lane.has_allocated() {
             if sampling::is_rare() {
                 self.charge();

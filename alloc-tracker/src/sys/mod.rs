@@ -1,5 +1,6 @@
 //! The operating system, as an allocator may use it: nothing here allocates memory, except [`Thread`] and the functions
 //! whose documentation says so.
+mod cache_line;
 mod clock;
 mod descriptors;
 mod errno;
@@ -20,6 +21,7 @@ mod this_thread;
 mod thread;
 mod usage;
 
+pub use cache_line::begin_at_cache_line;
 pub use clock::{later_ns, now_ns, unix_ns};
 pub use descriptors::own_descriptors;
 pub use errno::{preserving_errno, set_errno};

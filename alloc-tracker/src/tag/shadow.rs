@@ -199,6 +199,16 @@ pub unsafe fn find_plain(address: usize, layer: u32) -> Option<ShadowRef> {
     unsafe { EVEN.find_block(address, layer) }.map(ShadowRef)
 }
 
+/// [`find_plain`] for a block whose free will not tell its size, in the layer that [`layer_of_address`] gives.
+///
+/// # Safety
+/// As for [`find_fine`].
+#[inline(always)]
+pub unsafe fn find_plain_by_address(address: usize) -> Option<ShadowRef> {
+    // SAFETY: as the caller promises.
+    unsafe { EVEN.find_block_by::<ALIGNMENT>(address, [FINE, COARSEST]) }.map(ShadowRef)
+}
+
 /// The plain tag of the block at `address` in the coarse layer or in the coarsest one, with its entries, as
 /// [`ShadowRef::load_plain`] gives it; `None` when there is none.
 pub fn find_coarser(address: usize) -> Option<(ShadowRef, u16, usize)> {
