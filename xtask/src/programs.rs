@@ -12,6 +12,9 @@ use crate::workspace::Workspace;
 /// All that `cargo xtask test` needs. Who builds less has other features of some crates, and compiles those a second time.
 pub const EVERYTHING: [&str; 2] = ["--workspace", "--all-targets"];
 
+/// The workloads of the benchmark, among the programs of the tests.
+pub const WORKLOADS: [&str; 3] = ["-p", "tests", "--bins"];
+
 /// Runs `cargo build` in release; its own progress goes to the terminal. Returns the programs that it built.
 pub fn build(workspace: &Workspace, arguments: &[&str]) -> Result<Programs> {
     run(workspace, &["build"], arguments, Kind::Program)

@@ -5,6 +5,7 @@
 mod context;
 mod rounds;
 
+mod layouts;
 mod measurement;
 
 mod workload;
@@ -77,7 +78,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if [Part::Train, Part::Probes, Part::LongRun].iter().any(|part| parts.contains(part)) {
         libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     }
-    let workloads = programs::build(workspace, &["-p", "tests", "--bins"])?;
+    let workloads = programs::build(workspace, &programs::WORKLOADS)?;
     let bench = Bench { workspace, workloads, quick: args.quick };
     let mut measurements: Vec<Measurement> = Vec::new();
     for part in parts {
