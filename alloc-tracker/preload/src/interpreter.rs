@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use crate::definition::{Definition, Object};
 use crate::loaded::function;
+use crate::vectorcall::{self, Vectorcall};
 
 /// The functions, each by the last part of its name. They may be called by a thread that holds the interpreter's lock.
 pub struct Interpreter {
@@ -27,12 +28,12 @@ pub struct Interpreter {
     calling: Option<Calling>,
 }
 
-/// What calls of Python's functions need besides. Python has all of it from 3.11 on: before, `PyObject_Vectorcall` was in its headers alone.
+/// What calls of Python's functions need besides. Python has it from 3.9 on.
 struct Calling {
-    call: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
+    call: Vectorcall,
     new_method: unsafe extern "C" fn(*mut Object) -> *mut Object,
     attribute: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
-    call_method: unsafe extern "C" fn(*mut Object, *const *mut Object, usize, *mut Object) -> *mut Object,
+    call_method: Vectorcall,
     put_aside: unsafe extern "C" fn(*mut *mut Object, *mut *mut Object, *mut *mut Object),
     put_back: unsafe extern "C" fn(*mut Object, *mut Object, *mut Object),
 }
@@ -42,7 +43,7 @@ impl Calling {
         // SAFETY: each is Python's function of this name, which has had this type in all versions that have it.
         unsafe {
             Some(Calling {
-                call: function(c"PyObject_Vectorcall")?,
+                call: vectorcall::find()?,
                 new_method: function(c"PyInstanceMethod_New")?,
                 attribute: function(c"PyObject_GetAttr")?,
                 call_method: function(c"PyObject_VectorcallMethod")?,

@@ -24,6 +24,7 @@
 //! | `spawn.rs` | `posix_spawn` |
 //! | `shared_memory.rs` | tensors in shared memory, and `munmap` |
 //! | `definition.rs` | functions as Python is told of them |
+//! | `vectorcall.rs` | how Python's functions are called |
 //! | `interpreter.rs` | the functions of the process's own Python |
 //! | `python/` | what Python imports, the arenas of its objects, and its frames in sampled stacks |
 //! | `thread_count.rs` | the number of threads that a program reads of itself |
@@ -42,6 +43,8 @@ use alloc_interpose as _;
 
 mod definition;
 mod loaded;
+
+mod vectorcall;
 
 mod interpreter;
 

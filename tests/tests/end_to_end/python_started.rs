@@ -166,7 +166,7 @@ fn the_users_usercustomize() {
     }
 }
 
-/// What the library makes for PyTorch's modules and tensors. Before Python 3.11 it cannot call Python's functions, and makes nothing: ctypes up to
+/// What the library makes for PyTorch's modules and tensors. Before Python 3.9 it cannot call Python's functions, and makes nothing: ctypes up to
 /// 3.10 crashes where a function returns no object for `py_object`.
 #[test]
 fn functions_that_the_library_makes() {
@@ -176,8 +176,20 @@ if "alloc_tracker" in sys.modules:
     from alloc_tracker._library import HAS_BUILTINS
     from alloc_tracker._torch import library, running
     modules = running.running(library.find())
-    made = [made is not None for made in (modules.around(len, len, len), modules.of_tensors({}))]
-    assert made == [HAS_BUILTINS and sys.version_info >= (3, 11)] * 2, made
+    begun = []
+    around = modules.around(lambda module, *given, **named: (given, named), lambda *given: begun.append(given), len)
+    made = [function is not None for function in (around, modules.of_tensors({}))]
+    assert made == [HAS_BUILTINS and sys.version_info >= (3, 9)] * 2, made
+    if around is not None:
+        module = type("Module", (), {"call": around})()
+        assert module.call() == ((), {}) and module.call(1, 2) == ((1, 2), {})
+        assert module.call(1, x=2, y=3) == ((1,), {"x": 2, "y": 3})
+        assert begun == [(module,), (module, 1, 2), (module, 1)], begun
+        try:
+            type("Module", (), {"call": modules.around(lambda module, x: x, len, len)})().call(y=1)
+            raise SystemExit("no argument of that name")
+        except TypeError:
+            pass
 print("done")
 "#;
     for python in pythons() {

@@ -8,7 +8,7 @@ import sys
 from alloc_tracker import _imports
 
 made = bootstrap._ModuleLockManager
-if _imports.HAS_BUILTINS and sys.version_info >= (3, 11):
+if _imports.HAS_BUILTINS and sys.version_info >= (3, 9):
     assert type(made.__enter__).__name__ == "builtin_function_or_method", made.__enter__
 _imports.HAS_BUILTINS = False
 told = _imports._that_tells(made.__mro__[1], _imports._Thread(), {})
