@@ -276,7 +276,7 @@ impl Interpreter {
     ///
     /// # Safety
     /// `result` is an object that the caller owns, or null.
-    unsafe fn with_result<T>(
+    pub unsafe fn with_result<T>(
         &self,
         result: *mut Object,
         use_value: impl FnOnce(*mut Object) -> Option<T>,

@@ -54,6 +54,19 @@ fn exceptions_in_modules() {
     check_ending(&["raised.py"], &said, 1);
 }
 
+/// With the frames of every traceback, whether a backward pass is their way or a loader.
+#[test]
+fn exceptions_that_pass_backward_or_a_loader() {
+    let said = [
+        "raised ValueError",
+        "raised RuntimeError",
+        "raised KeyError",
+        "raised KeyboardInterrupt",
+        "gradients tensor([3., 3., 3.])",
+    ];
+    check(&["passed.py"], &said);
+}
+
 #[test]
 fn checkpoint_that_is_reentrant() {
     check(

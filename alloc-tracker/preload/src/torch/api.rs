@@ -3,13 +3,13 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use super::{builtins, calls, layers, tensors, trial};
+use super::{around, builtins, calls, layers, tensors, trial};
 use crate::definition::Object;
 
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 6; what earlier versions had stands where it stood.
+    /// 7; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -36,10 +36,12 @@ pub struct TorchApi {
     of_tensors: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
     /// The number of the layer that is active on the calling thread.
     active_layer: extern "C" fn() -> u32,
+    /// A function around another one, for a tuple of what it needs; null in a Python that is not known, or too old.
+    around_function: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
 }
 
 static API: TorchApi = TorchApi {
-    version: 6,
+    version: 7,
     begin_trial,
     look,
     end_round,
@@ -52,6 +54,7 @@ static API: TorchApi = TorchApi {
     around,
     of_tensors,
     active_layer,
+    around_function,
 };
 
 /// The functions of this library.
@@ -111,6 +114,13 @@ unsafe extern "C" fn functions(paths: *mut Object) -> *mut Object {
 unsafe extern "C" fn around(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
     unsafe { calls::around(told) }
+}
+
+/// # Safety
+/// Python calls it with the tuple.
+unsafe extern "C" fn around_function(told: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
+    unsafe { around::told(told) }
 }
 
 /// # Safety

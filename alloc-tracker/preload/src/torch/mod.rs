@@ -21,7 +21,7 @@
 //! `own.rs` finds the functions of libtorch's that `storages.rs`, `devices.rs` and `asked.rs` stand before.
 //!
 //! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter;
-//! `layers.rs` what that does. `calls.rs` is around each call of a module.
+//! `layers.rs` what that does. `calls.rs` is around each call of a module, `around.rs` around backward passes and batches.
 //!
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
 //! and not where the numbers stand, they are told without the layers of backward operators; where it does not show even that,
@@ -30,6 +30,7 @@
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "a part serves `asked.rs` alone, which is for x86-64")
 )]
+mod around;
 #[cfg(target_arch = "x86_64")]
 mod asked;
 mod builtins;

@@ -1,6 +1,6 @@
 """PyTorch's programs without a change: modules become layers, and forward, loss, backward and optimizer become phases.
 
-Of Python's PyTorch only what it documents is used, and what is wrapped: ``torch.autograd.backward``, ``torch.autograd.grad``, the iterator of
+Of Python's PyTorch only what it documents is used, and what is wrapped: ``run_backward`` of autograd's engine, the iterator of
 ``DataLoader``, and the call of a module. Modules of a program that compiles them (``torch.compile``) are left alone
 while that traces. Operators, and the layers for which those of the backward pass work, come from libtorch itself, which promises
 nobody how: a trial at the start shows whether it is understood (``operators.py``).

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from .._library import NEW_OBJECT, _function
 
 
-_VERSION = 6
+_VERSION = 7
 """What this package needs. A library of a later version has more functions behind these."""
 
 
@@ -25,6 +25,7 @@ class _TorchFunctions(ctypes.Structure):
         ("around", _function(NEW_OBJECT, ctypes.py_object)),
         ("of_tensors", _function(NEW_OBJECT, ctypes.py_object)),
         ("active_layer", _function(ctypes.c_uint32)),
+        ("around_function", _function(NEW_OBJECT, ctypes.py_object)),
     ]
 
 

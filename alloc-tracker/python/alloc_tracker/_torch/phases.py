@@ -4,7 +4,7 @@ import functools
 import threading
 from typing import Any, Callable
 
-from .._library import functions
+from .._library import HAS_BUILTINS, functions, made
 from .safely import Watch
 
 
@@ -21,8 +21,8 @@ class _Thread(threading.local):
 class Phases:
     """Enters phases, and knows whether a step is open."""
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+    def __init__(self, watch: Watch, library: Any) -> None:
+        self._watch, self._library = watch, library
         self.thread = _Thread()
         self._in_step = False
 
@@ -55,36 +55,52 @@ class Phases:
             functions.end_step()
 
     def in_backward(self, run: Callable) -> Callable:
-        """``torch.autograd.backward`` or ``grad``, as the phase ``backward``."""
+        """The engine's ``run_backward``, or what calls it, as the phase ``backward``."""
         is_compiling = self._watch.is_compiling
 
-        @functools.wraps(run)
-        def wrapped(*args: Any, **named: Any) -> Any:
+        def begin() -> Any:
             if is_compiling():
-                return run(*args, **named)
+                return None
             scope = self.enter(b"backward")
             self.thread.backward += 1
-            try:
-                return run(*args, **named)
-            finally:
+            return scope
+
+        def end(scope: Any, _result: Any) -> None:
+            if scope is not None:
                 self.thread.backward -= 1
                 functions.leave(scope)
 
-        return wrapped
+        return self._around(run, begin, end)
 
     def in_data(self, run: Callable, met: Callable) -> Callable:
         """The iterator of a ``DataLoader``, as the phase ``data``. ``met`` is told of each batch."""
         met = self._watch.safely(met)
 
-        @functools.wraps(run)
-        def wrapped(loader: Any) -> Any:
+        def begin() -> Any:
             self.begin_step()
-            scope = self.enter(b"data")
-            try:
-                batch = run(loader)
+            return self.enter(b"data")
+
+        def end(scope: Any, batch: Any) -> None:
+            if batch is not None:
                 met(batch)
-                return batch
+            functions.leave(scope)
+
+        return self._around(run, begin, end)
+
+    def _around(self, run: Callable, begin: Callable, end: Callable) -> Callable:
+        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``, which must not raise. It stands in no traceback, but where the
+        library makes no such function."""
+        builtin = made(self._library.around_function((run, begin, end))) if HAS_BUILTINS else None
+        if builtin is not None:
+            return builtin
+
+        @functools.wraps(run)
+        def wrapped(*args: Any, **named: Any) -> Any:
+            begun, result = begin(), None
+            try:
+                result = run(*args, **named)
+                return result
             finally:
-                functions.leave(scope)
+                end(begun, result)
 
         return wrapped

@@ -26,7 +26,7 @@ def install(torch: Any) -> None:
     torch_functions = library.find()
     told = tell(torch, torch_functions)
     watch, modules_run = Watch(torch), running(torch_functions)
-    labels, phases = Labels(watch, torch_functions.layer, modules_run), Phases(watch)
+    labels, phases = Labels(watch, torch_functions.layer, modules_run), Phases(watch, torch_functions)
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
     scopes = []
 
@@ -56,13 +56,24 @@ def install(torch: Any) -> None:
     modules.register_module_buffer_registration_hook(registered(Category.BUFFER))
     optimizers.register_optimizer_step_pre_hook(watch.safely(before_step))
     optimizers.register_optimizer_step_post_hook(watch.safely(after_step))
-    torch.autograd.backward = phases.in_backward(torch.autograd.backward)
-    torch.autograd.grad = phases.in_backward(torch.autograd.grad)
+    _tell_backward(torch, phases)
     iterator = loading._BaseDataLoaderIter
     iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
     watch_shared(torch, watch)
     _before_compiling(torch, watch, torch_functions, modules_run, layers)
     functions.fact(b"torch", torch.__version__.encode())
+
+
+def _tell_backward(torch: Any, phases: Any) -> None:
+    """Has backward passes told: by the method of the engine that PyTorch's functions call, so that those stay what they are."""
+    owner = torch.autograd.Variable
+    engine = type(getattr(owner, "_execution_engine", None))
+    if hasattr(engine, "run_backward"):
+        told = {"run_backward": phases.in_backward(engine.run_backward)}
+        owner._execution_engine = type(engine.__name__, (engine,), told)()
+    else:
+        torch.autograd.backward = phases.in_backward(torch.autograd.backward)
+        torch.autograd.grad = phases.in_backward(torch.autograd.grad)
 
 
 def _before_compiling(torch: Any, watch: Any, torch_functions: Any, modules_run: Any, layers: Any) -> None:

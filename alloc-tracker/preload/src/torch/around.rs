@@ -1,0 +1,47 @@
+//! What is told before and after a function of PyTorch's, by a function of Python's own kind that takes its place: a backward pass, the next
+//! batch of a loader. A function in Python would stand in the traceback of each exception that passes it, such as one of the user's data.
+use std::ptr;
+
+use crate::definition::{Definition, Object};
+use crate::interpreter::Interpreter;
+
+static CALL: Definition = Definition::with_names(c"called", call);
+
+/// The function, which can be a method, for a tuple of three: the function as it was; `begin()`, whose result goes to `end(begun, result)`; and that,
+/// which gets `None` where an exception is on its way. Null where this is no Python that is known, or too old.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, and `told` is such a tuple.
+pub unsafe fn told(told: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises.
+    Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { python.method(&CALL, told) })
+}
+
+/// # Safety
+/// Python calls it, with the tuple that [`told`] was given.
+unsafe extern "C" fn call(
+    told: *mut Object,
+    arguments: *const *mut Object,
+    count: isize,
+    names: *mut Object,
+) -> *mut Object {
+    let (Some(python), Ok(count)) = (Interpreter::of_process(), usize::try_from(count)) else { return ptr::null_mut() };
+    // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
+    unsafe {
+        let [own, begin, end] = [0, 1, 2].map(|place| python.item(told, place));
+        let begun = python.call(begin, ptr::null(), 0, ptr::null_mut());
+        if begun.is_null() {
+            // A signal's handler has raised.
+            return begun;
+        }
+        let between = |begun| {
+            let result = python.call(own, arguments, count, names);
+            python.with_result(python.none(), |nothing| {
+                python.tell(end, [begun, if result.is_null() { nothing } else { result }].as_ptr(), 2);
+                Some(())
+            });
+            Some(result)
+        };
+        python.with_result(begun, between).unwrap_or(ptr::null_mut())
+    }
+}
