@@ -108,8 +108,10 @@ impl Interpreter {
         // SAFETY: as the caller promises. The tuple has a place for each.
         unsafe {
             let tuple = (self.new_tuple)(N as isize);
-            for (place, object) in (0..).zip(objects).filter(|_| !tuple.is_null()) {
-                (self.set_item)(tuple, place, object);
+            if !tuple.is_null() {
+                for (place, object) in (0..).zip(objects) {
+                    (self.set_item)(tuple, place, object);
+                }
             }
             tuple
         }
@@ -139,12 +141,11 @@ impl Interpreter {
     /// `dictionary` is one, and `key` an object.
     pub unsafe fn has(&self, dictionary: *mut Object, key: *mut Object) -> bool {
         // SAFETY: as the caller promises.
-        let found = unsafe { !(self.value)(dictionary, key).is_null() };
-        if !found {
-            // SAFETY: as the caller promises.
-            unsafe { self.forget() };
+        unsafe {
+            let found = (self.value)(dictionary, key);
+            self.forget();
+            !found.is_null()
         }
-        found
     }
 
     /// What a text says; `None`, with an exception, where it is no text, or none that UTF-8 can hold.

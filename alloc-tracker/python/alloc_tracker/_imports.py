@@ -58,7 +58,8 @@ def _methods(locks: Any) -> Optional[Tuple[Any, Any]]:
 
 
 def _that_tells(locks: Any, thread: _Thread, layers: Dict[str, bytes]) -> Any:
-    """The class that has these methods, or the same in Python. ``layers``: those of modules that were met."""
+    """A class that does what ``locks`` does, and tells of the import for which it is made: by the library's methods, or by the same in Python, for
+    which ``thread`` and ``layers`` keep what was met."""
     methods = _methods(locks)
     if methods is not None:
         return type("Importing", (locks,), {"__enter__": methods[0], "__exit__": methods[1]})

@@ -1,5 +1,5 @@
 //! The scopes of imports: what `alloc-tracker/python/alloc_tracker/_imports.py` puts around each, as methods of Python's own kind. The same
-//! methods in Python take several times as long, and most of a thousand imports is their code that is in no cache. That file has them for
+//! methods in Python take several times as long, because most imports find their code in no cache. That file has them for
 //! a Python that has no such functions, and says what they do.
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -94,7 +94,7 @@ unsafe extern "C" fn exit(told: *mut Object, arguments: *const *mut Object, coun
 fn layer_of(module: &str) -> Option<Name> {
     let mut dots = module.match_indices('.');
     let package = dots.nth(1).map_or(module, |(end, _)| &module[..end]);
-    // A thread that forks another interpreter's process may leave this locked in the child.
+    // Interpreters may each have a lock of their own. A child that was forked while another interpreter's thread had this finds it locked for good.
     let mut layers = LAYERS.try_lock().ok()?;
     let layers = layers.get_or_insert_default();
     if let Some(&layer) = layers.get(package) {

@@ -36,7 +36,8 @@ pub struct TorchApi {
     of_tensors: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
     /// The number of the layer that is active on the calling thread.
     active_layer: extern "C" fn() -> u32,
-    /// A function around another one, for a tuple of what it needs; null in a Python that is not known, or too old.
+    /// The function around a backward pass or a loader's next batch, for a tuple of what it needs; null in a Python that is not known, or
+    /// too old.
     around_function: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
 }
 
@@ -120,7 +121,7 @@ unsafe extern "C" fn around(told: *mut Object) -> *mut Object {
 /// Python calls it with the tuple.
 unsafe extern "C" fn around_function(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
-    unsafe { around::told(told) }
+    unsafe { around::around_function(told) }
 }
 
 /// # Safety

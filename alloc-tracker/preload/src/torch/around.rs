@@ -1,5 +1,5 @@
-//! What is told before and after a function of PyTorch's, by a function of Python's own kind that takes its place: a backward pass, the next
-//! batch of a loader. A function in Python would stand in the traceback of each exception that passes it, such as one of the user's data.
+//! A function of Python's own kind that takes the place of one of PyTorch's, a backward pass or the next batch of a loader, and calls another one
+//! before it and after it. A function in Python would stand in the traceback of each exception that passes it, such as one that the user's dataset raises.
 use std::ptr;
 
 use crate::definition::{Definition, Object};
@@ -12,13 +12,13 @@ static CALL: Definition = Definition::with_names(c"called", call);
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
-pub unsafe fn told(told: *mut Object) -> *mut Object {
+pub unsafe fn around_function(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises.
     Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { python.method(&CALL, told) })
 }
 
 /// # Safety
-/// Python calls it, with the tuple that [`told`] was given.
+/// Python calls it, with the tuple that [`around_function`] was given.
 unsafe extern "C" fn call(
     told: *mut Object,
     arguments: *const *mut Object,

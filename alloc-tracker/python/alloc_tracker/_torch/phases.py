@@ -88,8 +88,8 @@ class Phases:
         return self._around(run, begin, end)
 
     def _around(self, run: Callable, begin: Callable, end: Callable) -> Callable:
-        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``, which must not raise. It stands in no traceback, but where the
-        library makes no such function."""
+        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``, which must not raise. It stands in no traceback, except where
+        the library can make no such function."""
         builtin = made(self._library.around_function((run, begin, end))) if HAS_BUILTINS else None
         if builtin is not None:
             return builtin

@@ -27,7 +27,7 @@ class Broken(Dataset):
         return torch.full((4,), float(index))
 
 
-class Endless(IterableDataset):
+class Interrupted(IterableDataset):
     def __iter__(self):
         yield torch.ones(4)
         raise KeyboardInterrupt("stopped")
@@ -46,7 +46,7 @@ for run in (
     lambda: (weight * 2).sum().backward(gradient=torch.ones(7)),
     lambda: next(iter(DataLoader([]))),
     lambda: each(DataLoader(Broken())),
-    lambda: each(DataLoader(Endless())),
+    lambda: each(DataLoader(Interrupted())),
 ):
     try:
         print("result", run())
