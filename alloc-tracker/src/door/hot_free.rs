@@ -4,10 +4,10 @@ use crate::backend::jemalloc;
 use crate::ledger::{self, Lane};
 use crate::sys::begin_at_cache_line;
 use crate::tag::block::{self, Tag};
-use crate::tag::class;
 use crate::tag::shadow::{self, TINY};
 use crate::tag::tiny::{self, TINY_MAX};
 use crate::tag::word::{self, SMALL_MAX};
+use crate::tag::{class, page_bins};
 
 /// Frees a block of any origin, or does nothing for null.
 ///
@@ -26,7 +26,7 @@ pub unsafe fn release(block: *mut u8) {
         // SAFETY: the request of a plain block is at most SMALL_MAX.
         let amount = unsafe { class::amount_of_class(size) } + size as u64;
         // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-        return unsafe { count_and_free(lane, block, amount, size) };
+        return unsafe { count_and_free::<false>(lane, block, amount, size) };
     }
     // SAFETY: as the caller promises.
     unsafe { release_other(block) }
@@ -72,7 +72,7 @@ unsafe fn release_tiny(block: *mut u8, size: usize) {
         entries.store(0, 0);
         // SAFETY: the caller may free the block, its tag is cleared and says that it has the class of `size`, and the
         // lane counts the frees of its scope.
-        return unsafe { count_and_free(lane, block, class::amount_of_class(size) + size as u64, size) };
+        return unsafe { count_and_free::<true>(lane, block, class::amount_of_class(size) + size as u64, size) };
     }
     // SAFETY: as the caller promises.
     unsafe { release_other(block) }
@@ -94,25 +94,26 @@ unsafe fn release_plain(block: *mut u8, size: usize) {
         debug_assert_eq!(entries.plain_size(), size, "a free with a size that was not requested");
         entries.clear_plain();
         // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-        return unsafe { count_and_free(lane, block, amount + size as u64, size) };
+        return unsafe { count_and_free::<true>(lane, block, amount + size as u64, size) };
     }
     // SAFETY: as the caller promises.
     unsafe { release_other(block) }
 }
 
-/// Counts a free and frees the block. `amount` is what the block added to a count word when it was allocated.
+/// Counts a free and frees the block. `amount` is what the block added to a count word when it was allocated. `SIZED`: whether
+/// `size` was known without the block's tag.
 ///
 /// # Safety
 /// The caller may free `block`, which came from `malloc` with a size of the class of `size`. Its tag is cleared, and
 /// `lane` counts the frees of its scope.
 #[inline(always)]
-unsafe fn count_and_free(lane: &Lane, block: *mut u8, amount: u64, size: usize) {
+unsafe fn count_and_free<const SIZED: bool>(lane: &Lane, block: *mut u8, amount: u64, size: usize) {
     if lane.add_freed(amount) {
         // SAFETY: as the caller promises.
         return unsafe { empty_lane_and_free(block, size) };
     }
     // SAFETY: as the caller promises.
-    unsafe { free_counted(lane, block, size) }
+    unsafe { free_counted::<SIZED>(lane, block, size) }
 }
 
 /// Frees a block that is counted.
@@ -120,10 +121,12 @@ unsafe fn count_and_free(lane: &Lane, block: *mut u8, amount: u64, size: usize) 
 /// # Safety
 /// As for [`jemalloc::free_sized`]; `lane` must be the calling thread's, and `size` at most [`SMALL_MAX`].
 #[inline(always)]
-unsafe fn free_counted(lane: &Lane, block: *mut u8, size: usize) {
+unsafe fn free_counted<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) {
     // SAFETY: the caller promises the size and the lane, and a block of its class.
     unsafe {
-        if !lane.cache().give(class::place_of_class(size), block) {
+        let place = class::place_of_class(size);
+        let place = if SIZED { place } else { page_bins::known_early(block.addr(), place) };
+        if !lane.cache().give(place, block) {
             free_by_call(block, size);
         }
     }
@@ -149,7 +152,7 @@ unsafe extern "C" fn free_by_call(block: *mut u8, size: usize) {
 unsafe extern "C" fn empty_lane_and_free(block: *mut u8, size: usize) {
     ledger::empty_lane();
     // SAFETY: as the caller promises.
-    unsafe { free_counted(ledger::lane(), block, size) }
+    unsafe { free_counted::<true>(ledger::lane(), block, size) }
 }
 
 /// [`release`] for tiny blocks, and for all blocks but plain ones of the scope whose frees the lane counts.
@@ -169,7 +172,9 @@ unsafe extern "C" fn release_other(block: *mut u8) {
             entries.store(0, 0);
             // The block's usable size serves as a requested size of its class.
             // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-            return unsafe { count_and_free(lane, block, word::amount(tiny.usable, tiny.requested), tiny.usable) };
+            return unsafe {
+                count_and_free::<false>(lane, block, word::amount(tiny.usable, tiny.requested), tiny.usable)
+            };
         }
     }
     // SAFETY: as the caller promises.
@@ -197,7 +202,7 @@ unsafe extern "C" fn release_of_another(block: *mut u8) {
             // SAFETY: the request of a plain block is at most SMALL_MAX.
             let amount = unsafe { class::amount_of_class(size) } + size as u64;
             // SAFETY: the caller may free the block, its tag is cleared, and the lane counts the frees of its scope.
-            unsafe { count_and_free(lane, block, amount, size) }
+            unsafe { count_and_free::<false>(lane, block, amount, size) }
         }
         // The call finds the tag once more, and now the lane counts the frees of its scope.
         // SAFETY: as the caller promises.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{stopwatch, totals};
 use crate::event::ring;
-use crate::tag::{shadow, tiny};
+use crate::tag::{page_bins, shadow, tiny};
 use crate::{scope, sys};
 
 /// Whether the kernel may make huge pages of the tables. (It is true at first so that it lies apart from all that is zero at first: to
@@ -12,11 +12,12 @@ use crate::{scope, sys};
 static MAY_BE_HUGE: AtomicBool = AtomicBool::new(true);
 
 /// The addresses that the tables occupy.
-pub fn ranges() -> [(usize, usize); 12] {
+pub fn ranges() -> [(usize, usize); 13] {
     let [even, odd, pages] = shadow::ranges();
     let [tags, pairs] = tiny::ranges();
     let [names, scopes, kinds, changes] = scope::ranges();
-    [even, odd, pages, tags, pairs, names, scopes, kinds, changes, ring::range(), totals::range(), stopwatch::range()]
+    let [bins, ring, totals, watches] = [page_bins::range(), ring::range(), totals::range(), stopwatch::range()];
+    [even, odd, pages, tags, pairs, bins, names, scopes, kinds, changes, ring, totals, watches]
 }
 
 /// Sees to it, once, that the kernel makes no huge pages of the tables, of which one touched entry would make 2 MiB resident, or 32

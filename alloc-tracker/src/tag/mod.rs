@@ -5,10 +5,12 @@
 //! - [`chunks`]: tables with an entry for each granule of the address space;
 //! - [`shadow`]: the shadow map, which maps a block's address to its tag;
 //! - [`tiny`]: tags of blocks that are too small for two entries;
+//! - [`page_bins`]: which bin a block goes to, by its page;
 //! - [`block`]: finding the tag of a block, whichever kind it is.
 pub mod block;
 mod chunks;
 pub mod class;
+pub mod page_bins;
 pub mod shadow;
 pub mod tiny;
 pub mod word;
