@@ -35,7 +35,7 @@ pub fn allocate_zeroed(count: usize, size: usize) -> *mut u8 {
 #[inline(never)]
 pub extern "C" fn counted(block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the alignment is 0.
-    count::allocated(unsafe { count::or_spare(block, 0, size) }, size)
+    count::allocated(unsafe { count::or_spare(block, 0, size) }, 1, size)
 }
 
 /// Allocates an aligned block. Null when there is no memory; errno may have changed.
@@ -48,7 +48,7 @@ pub unsafe fn allocate_aligned(alignment: usize, size: usize, zeroed: bool) -> *
     tables::keep_pages_small();
     // SAFETY: as the caller promises.
     let block = unsafe { count::or_spare(backend::aligned(alignment, size, zeroed), alignment, size) };
-    count::allocated(block, size)
+    count::allocated(block, alignment, size)
 }
 
 /// Frees a block of any origin, as [`super::hot_free::release`].

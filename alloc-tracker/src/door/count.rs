@@ -10,16 +10,18 @@ use crate::backend;
 use crate::ledger::{self, Slot, publish, totals};
 use crate::settings::{Mode, exact, mode};
 use crate::stacks::{self, Sample};
+use crate::tag::class;
 
-/// Tags and counts a new block of `requested` bytes, whatever its alignment. Does nothing for null. Returns the block, or the one to which a
-/// sample has moved it.
+/// Tags and counts a new block of `requested` bytes at an alignment, a power of two, which is 1 for the natural one. Does nothing for null.
+/// Returns the block, or the one to which a sample has moved it.
 #[must_use]
-pub fn allocated(block: *mut u8, requested: usize) -> *mut u8 {
+pub fn allocated(block: *mut u8, alignment: usize, requested: usize) -> *mut u8 {
     if block.is_null() || mode() == Mode::Off || !backend::is_settled() {
         return block;
     }
+    let by_class = if backend::has_classes() { class::usable_aligned(alignment, requested) } else { None };
     // SAFETY: the backend has handed out the block just now, and the caller has not passed it on yet.
-    let usable = unsafe { backend::usable(block, requested) };
+    let usable = by_class.unwrap_or_else(|| unsafe { backend::usable(block, requested) });
     allocated_sized(block, BlockSize { usable: usable as u64, requested: requested as u64 })
 }
 

@@ -15,6 +15,8 @@ struct Table {
     places: [u8; INDICES],
 }
 
+/// The smallest pages that jemalloc is built for.
+const SMALLEST_PAGE: usize = 4096;
 const INDICES: usize = SMALL_MAX / 8 + 1;
 static TABLE: Table = table();
 
@@ -51,6 +53,13 @@ const fn class_of(size: usize) -> usize {
 /// When `requested` is above [`SMALL_MAX`].
 pub fn usable(requested: usize) -> usize {
     word::usable(TABLE.amounts[(requested + 7) >> 3])
+}
+
+/// Usable bytes of jemalloc's block for a request of `requested` bytes at an alignment, which is a power of two; `None` where the table does
+/// not tell. (jemalloc 5.3.1, `sz_sa2u`: up to an alignment of a page, a small block is of the class of the request rounded up to the alignment.)
+pub fn usable_aligned(alignment: usize, requested: usize) -> Option<usize> {
+    let rounded = requested.max(1).checked_next_multiple_of(alignment)?;
+    (alignment <= SMALLEST_PAGE && rounded <= SMALL_MAX).then(|| usable(rounded))
 }
 
 /// Whether a block of `usable` bytes is of the size class that its request gets at natural alignment.
@@ -93,6 +102,23 @@ mod tests {
             assert_eq!(usable(size), real, "size {size}");
         }
         assert_eq!(usable(0), 8);
+    }
+
+    #[test]
+    fn aligned_blocks_are_jemallocs() {
+        for bits in 5..=13 {
+            for size in (1..=SMALL_MAX + 4096).step_by(7) {
+                // SAFETY: nallocx only computes; the alignment is 2^bits.
+                let real = unsafe { tikv_jemalloc_sys::nallocx(size, bits) };
+                let told = usable_aligned(1 << bits, size);
+                assert!(told.is_none_or(|told| told == real), "{size} at 2^{bits}: {told:?}, {real}");
+                assert_eq!(
+                    told.is_some(),
+                    bits <= 12 && size.next_multiple_of(1 << bits) <= SMALL_MAX,
+                    "{size} at 2^{bits}"
+                );
+            }
+        }
     }
 
     #[test]

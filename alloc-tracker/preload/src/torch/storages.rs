@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alloc_tracker::{Category, hooks, work_of};
+use alloc_tracker::hooks::Name;
+use alloc_tracker::{Category, hooks};
 
 use super::operators::ATTRIBUTION;
 use super::own::Own;
@@ -58,8 +59,7 @@ impl Drop for Announced {
 pub fn category() -> Category {
     let current = hooks::current();
     let category = ATTRIBUTION.storage_category(current);
-    let is_before = || matches!(work_of(hooks::text(current.phase)), "" | "import");
-    if category == Category::Activation && is_before() { Category::Other } else { category }
+    if category == Category::Activation && current.phase == Name(0) { Category::Other } else { category }
 }
 
 /// A block as libtorch's function gives it, where that was not found.

@@ -11,6 +11,8 @@ pub(crate) const BACKWARD: &str = "backward";
 
 /// The work of the phases in which a program is compiled while it runs.
 const COMPILE: &str = "compile";
+/// The work of the phases in which a Python program imports modules.
+const IMPORT: &str = "import";
 
 /// The numbers of the names that mean something to the attribution wherever they occur.
 #[derive(Clone, Copy)]
@@ -20,6 +22,8 @@ pub(crate) struct KnownNames {
     /// In the order of [`KnownNames::new`].
     derived: [Name; 4],
     accumulate_grad: Name,
+    /// The phases in which most storages are allocated, all of them activations: those of a training step.
+    of_activations: [Name; 3],
 }
 
 impl KnownNames {
@@ -29,6 +33,7 @@ impl KnownNames {
             derived: [DerivedPhase::Forward, DerivedPhase::Backward, DerivedPhase::Optimizer, DerivedPhase::Infer]
                 .map(|phase| hooks.name(phase.name())),
             accumulate_grad: hooks.name("torch::autograd::AccumulateGrad"),
+            of_activations: ["forward", "loss", BACKWARD].map(|phase| hooks.name(phase)),
         }
     }
 
@@ -48,13 +53,13 @@ impl KnownNames {
         if current.op == self.accumulate_grad {
             return Category::Gradient;
         }
-        if current.phase == Name(0) {
+        if current.phase == Name(0) || self.of_activations.contains(&current.phase) {
             return Category::Activation;
         }
         match work(hooks, current.phase) {
             "data" => Category::Input,
             OPTIMIZER => Category::OptimizerState,
-            "init" | "runtime" | COMPILE => Category::Other,
+            "init" | "runtime" | COMPILE | IMPORT => Category::Other,
             _ => Category::Activation,
         }
     }
