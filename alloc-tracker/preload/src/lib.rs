@@ -43,6 +43,8 @@ use alloc_interpose as _;
 
 mod definition;
 mod loaded;
+#[cfg_attr(not(feature = "stacks"), allow(dead_code, reason = "stacks need more of it than torch does"))]
+mod memory;
 
 mod vectorcall;
 

@@ -41,6 +41,11 @@ fn load_state_dict_that_assigns() {
     check(&["assigned.py"], &["another object False True", "no bytes meta", "trained [", "refused Error"]);
 }
 
+#[test]
+fn parameters_that_are_swapped() {
+    check(&["swapped.py"], &["swapped [torch.float64, ", "the same objects True", "loaded <All keys matched"]);
+}
+
 /// With the frames of every traceback.
 #[test]
 fn exceptions_in_modules() {

@@ -117,6 +117,37 @@ fn modules_that_run_are_told_the_same_with_and_without_functions_of_pythons_kind
     }
 }
 
+/// Numbers of 4 bytes: 1,000 times 250, 250 times 500, and 3,000. A hook of the program's sees a gradient that has its label, and parameters have
+/// no other hook. Where libtorch does not tell, they have one of the package's each, which comes behind the program's and knows no tensor
+/// that is of no module.
+#[test]
+fn gradients_are_told_by_libtorch_and_else_by_hooks() {
+    let layers = |layers: &[(&str, u64)]| layers.iter().map(|&(layer, bytes)| (layer.to_owned(), bytes)).collect();
+    let (first, second, alone) = (("0", 1_000_000), ("1", 500_000), ("", 12_000));
+    for (who, hooks, in_hook, after) in [
+        ("libtorch", "hooks [1, 0, 0]\n", Some([first, second]), vec![second, alone]),
+        ("package", "hooks [2, 1, 0]\n", None, vec![second]),
+    ] {
+        let Some(mut python) = python() else { return };
+        let folder = folder();
+        let out = folder.path().join("run.timeline.json");
+        python.args(["-m", "alloc_tracker", "--stacks", "off", "-q", "-o", text(&out), &script("gradients.py"), who]);
+        let ran = run(&mut python);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), hooks, ""), "{who}");
+        let timeline = alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}"));
+        let gradients = |mark: usize| -> BTreeMap<String, u64> {
+            let kept = timeline.marks[mark].snapshot.as_ref().expect("the program asked for it");
+            requested_by_layer(&timeline, kept, Category::Gradient)
+        };
+        if let Some(expected) = in_hook {
+            let mut told = gradients(0);
+            told.remove("");
+            assert_eq!(told, layers(&expected), "{who}, in the hook");
+        }
+        assert_eq!(gradients(1), layers(&after), "{who}, after the pass");
+    }
+}
+
 #[test]
 fn a_part_that_is_set_again_and_again_leaves_nothing() {
     let Some(python) = python() else { return };

@@ -3,7 +3,7 @@
 use alloc_tracker::unaided::functions;
 
 use super::layout::Layout;
-use super::memory::Memory;
+use crate::memory::Memory;
 
 /// A text or a table in memory: where its bytes begin, how many there are, and how many each character has.
 #[derive(Clone, Copy, Debug)]
@@ -130,8 +130,8 @@ fn write(memory: impl Memory, first: i32, parts: [Bytes; 3], room: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::Asked;
     use super::*;
+    use crate::memory::Asked;
 
     /// Each byte counts, and so does its place, and nothing behind the bytes does.
     #[test]

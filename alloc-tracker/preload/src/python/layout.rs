@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 
 use super::lines::Lines;
-use super::memory::{Asked, Memory};
+use crate::memory::{Asked, Memory};
 
 /// How the chain of frames says which of them a call of the interpreter's function began with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,8 +19,6 @@ mod layout;
 #[cfg(feature = "stacks")]
 mod lines;
 #[cfg(feature = "stacks")]
-mod memory;
-#[cfg(feature = "stacks")]
 mod thread;
 
 #[cfg(feature = "stacks")]

@@ -9,9 +9,9 @@ use alloc_tracker::unaided::interpreter::{self, InterpretedCall, Interpreter, OU
 use alloc_tracker::unaided::samples_stacks;
 
 use super::layout::Layout;
-use super::memory::{Asked, Direct};
 use super::thread::Found;
 use super::{call, walk};
+use crate::memory::{Asked, Direct};
 
 /// The most frames that a look tells of.
 const MOST: usize = 512;

@@ -7,7 +7,7 @@ use alloc_tracker::unaided::interpreter::OUTERMOST;
 
 use super::code;
 use super::layout::{Borders, C_STACK, Layout, Position};
-use super::memory::Memory;
+use crate::memory::Memory;
 
 /// Bits that say where in its code a frame is: the number of the code unit after the one that it executes.
 pub const UNIT_BITS: u32 = 24;
@@ -84,8 +84,8 @@ fn unit(memory: impl Memory, layout: &Layout, frame: u64, code: u64) -> Option<u
 #[cfg(test)]
 mod tests {
     use super::super::lines::Lines;
-    use super::super::memory::Asked;
     use super::*;
+    use crate::memory::Asked;
 
     const LAYOUT: Layout = Layout {
         state_frame: 0,

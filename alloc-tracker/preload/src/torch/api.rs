@@ -3,13 +3,14 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
+use super::objects::Tensor;
 use super::{around, builtins, calls, layers, tensors, trial};
 use crate::definition::Object;
 
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 7; what earlier versions had stands where it stood.
+    /// 8; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -18,7 +19,7 @@ pub struct TorchApi {
     /// Ends a round: its operator and node have this sequence number.
     end_round: extern "C" fn(sequence: u64),
     /// Ends the trial. From now on is told what the trial has shown to be right: a sum of 1, operators by name; 2, the layers of
-    /// backward operators; 4, what storages are for.
+    /// backward operators; 4, what storages are for; 8, gradients.
     end_trial: extern "C" fn() -> c_int,
     /// The number of a layer's path.
     layer: unsafe extern "C" fn(path: *const c_char) -> u32,
@@ -39,10 +40,14 @@ pub struct TorchApi {
     /// The function around a backward pass or a loader's next batch, for a tuple of what it needs; null in a Python that is not known, or
     /// too old.
     around_function: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
+    /// Says that the next variable of the calling thread that gets a gradient is this round's.
+    look_for_gradient: extern "C" fn(),
+    /// Ends a round: its variable has these objects and this memory, and the memory of its gradient begins at this address.
+    end_gradient: extern "C" fn(object: u64, kind: u64, implementation: u64, storage: u64, data: u64, gradient: u64),
 }
 
 static API: TorchApi = TorchApi {
-    version: 7,
+    version: 8,
     begin_trial,
     look,
     end_round,
@@ -56,6 +61,8 @@ static API: TorchApi = TorchApi {
     of_tensors,
     active_layer,
     around_function,
+    look_for_gradient,
+    end_gradient,
 };
 
 /// The functions of this library.
@@ -78,6 +85,14 @@ extern "C" fn end_round(sequence: u64) {
 
 extern "C" fn end_trial() -> c_int {
     trial::end().cast_signed()
+}
+
+extern "C" fn look_for_gradient() {
+    trial::look_for_gradient();
+}
+
+extern "C" fn end_gradient(object: u64, kind: u64, implementation: u64, storage: u64, data: u64, gradient: u64) {
+    trial::end_gradient(&Tensor { object, kind, implementation, storage, data }, gradient);
 }
 
 /// # Safety

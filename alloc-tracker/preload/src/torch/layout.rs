@@ -1,12 +1,12 @@
-//! Where the numbers stand in a `RecordFunction`. Its fields have no names here, and no version promises their places. So they
-//! are looked for: records are copied of operators whose numbers are known, and a place where the right number stands each time
-//! is the field's.
+//! Where the numbers stand in a `RecordFunction`. Its fields have no names here, and are looked for in the records of operators whose numbers
+//! are known ([`Field`]).
 //!
 //! ```text
 //! round   forward operator: number 277, on thread 2     its node: number 277, made on thread 2, runs on thread 3
 //!         word  0   1   ...  25   ...  38                word  0   1   ...  25   ...  38
 //!                            277        0                                   277        2
 //! ```
+use super::field::Field;
 
 /// How many words of a record are looked at. A record of versions 2.4 to 2.15 has 43.
 pub const WORDS: usize = 48;
@@ -38,42 +38,32 @@ pub struct Round {
     pub sequence: u64,
 }
 
-/// The places at which the fields may stand: a bit for each word.
+/// The places at which the fields may stand.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    sequence: u64,
-    forward_thread: u64,
-    rounds: u32,
+    sequence: Field,
+    forward_thread: Field,
 }
-
-/// So many rounds have to agree.
-const ENOUGH: u32 = 4;
 
 impl Places {
     /// All of them.
     pub const fn new() -> Places {
-        Places { sequence: (1 << WORDS) - 1, forward_thread: (1 << WORDS) - 1, rounds: 0 }
+        Places { sequence: Field::among(WORDS), forward_thread: Field::among(WORDS) }
     }
 
     /// Leaves the places that a round allows.
     pub fn narrow(&mut self, round: &Round) {
         let Round { forward, forward_thread, node, node_thread, sequence } = round;
-        let places = |is: &dyn Fn(usize) -> bool| (0..WORDS).filter(|&at| is(at)).fold(0, |bits, at| bits | 1 << at);
-        self.sequence &= places(&|at| forward[at] == *sequence && node[at] == *sequence);
+        self.sequence.narrow(|at| forward[at] == *sequence && node[at] == *sequence);
         // A forward operator has no thread of a forward operator. A round on one thread shows nothing.
-        self.forward_thread &= places(&|at| {
+        self.forward_thread.narrow(|at| {
             node[at] == *forward_thread && forward[at] != *forward_thread && node_thread != forward_thread
         });
-        self.rounds += 1;
     }
 
-    /// Where the fields stand, if each has one place left after enough rounds.
+    /// Where the fields stand, if that is known.
     pub fn layout(&self) -> Option<Layout> {
-        let only = |places: u64| places.is_power_of_two().then_some(places.trailing_zeros() as usize);
-        if self.rounds < ENOUGH {
-            return None;
-        }
-        Some(Layout { sequence: only(self.sequence)?, forward_thread: only(self.forward_thread)? })
+        Some(Layout { sequence: self.sequence.place()?, forward_thread: self.forward_thread.place()? })
     }
 }
 

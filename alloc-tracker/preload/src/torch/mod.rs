@@ -13,12 +13,14 @@
 //! libtorch: at::RecordFunction --> operators.rs --> core: operators, layers, phases
 //!           c10::alloc_cpu ------> storages.rs ---> core: what each storage is for
 //!           a device's allocator > devices.rs ----> core: the blocks of devices
+//!           post_acc_grad_hooks -> gradients.rs --> which storages are gradients
 //!             ^ before it tells, it asks
 //!           asked.rs ------------> nested.rs: whether an operator need be told
 //!                                  engine.rs: whether this is the autograd engine's event, which needs no name
 //! ```
 //!
-//! `own.rs` finds the functions of libtorch's that `storages.rs`, `devices.rs` and `asked.rs` stand before.
+//! `own.rs` finds the functions of libtorch's that `storages.rs`, `devices.rs`, `gradients.rs` and `asked.rs` stand before. `field.rs` is how
+//! `layout.rs` looks for fields, and `objects.rs` for the way from a tensor to its memory.
 //!
 //! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter;
 //! `layers.rs` what that does. `calls.rs` is around each call of a module, `around.rs` around backward passes and batches.
@@ -37,10 +39,13 @@ mod builtins;
 mod calls;
 mod devices;
 mod engine;
+mod field;
+mod gradients;
 mod layers;
 mod layout;
 mod libtorch;
 mod nested;
+mod objects;
 mod operators;
 mod own;
 mod storages;

@@ -2,13 +2,23 @@
 //! a gradient. In Python, both take longer than a small network's operators.
 //! `alloc-tracker/python/alloc_tracker/_torch/tensors.py` and `labels.py` do the same where Python has no such functions.
 use std::ptr;
+use std::sync::OnceLock;
 
 use super::layers;
+use super::objects::{Objects, as_they_are};
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
 
+/// How the memory of a tensor is found without asking Python, if that is known.
+static OBJECTS: OnceLock<Objects> = OnceLock::new();
+
 static FUNCTIONS: [Definition; 2] =
     [Definition::new(c"storage", storage), Definition::new(c"label_gradient_of", label_gradient_of)];
+
+/// From now on, the memory of a tensor is found by its objects.
+pub fn begin(objects: Objects) {
+    let _ = OBJECTS.set(objects);
+}
 
 /// A tuple of the functions, for a tuple of six: the dictionary of parameters, each with its layer's name and number; and the texts `grad`,
 /// `is_cpu`, `data_ptr`, `storage_offset` and `element_size`. (`is_cpu` is not asked any more. It stays, so that packages and libraries of
@@ -29,7 +39,7 @@ pub unsafe fn functions(told: *mut Object) -> *mut Object {
 unsafe extern "C" fn storage(told: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object {
     let Some(python) = Interpreter::of_process().filter(|_| count == 1) else { return ptr::null_mut() };
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and there is one argument.
-    unsafe { python.of_address(begin(python, told, arguments.read()).unwrap_or(0) as usize) }
+    unsafe { python.of_address(storage_of(python, told, arguments.read()).unwrap_or(0) as usize) }
 }
 
 /// `label_gradient_of(parameter)`: labels the gradient of a parameter, where that has a layer. It never raises.
@@ -41,7 +51,7 @@ unsafe extern "C" fn label_gradient_of(told: *mut Object, arguments: *const *mut
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and there is one argument.
     unsafe {
         let parameter = arguments.read();
-        let at = python.attribute(parameter, python.item(told, 1), |gradient| begin(python, told, gradient));
+        let at = python.attribute(parameter, python.item(told, 1), |gradient| storage_of(python, told, gradient));
         if let (Some(at), Some(layer)) = (at, layer(python, python.item(told, 0), parameter)) {
             layers::label_gradient(at, layer);
         }
@@ -53,9 +63,14 @@ unsafe extern "C" fn label_gradient_of(told: *mut Object, arguments: *const *mut
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, `told` is the tuple, and `tensor` an object.
-unsafe fn begin(python: &Interpreter, told: *mut Object, tensor: *mut Object) -> Option<u64> {
-    // SAFETY: as the caller promises.
+unsafe fn storage_of(python: &Interpreter, told: *mut Object, tensor: *mut Object) -> Option<u64> {
+    // SAFETY: as the caller promises, and so the tensor's objects are alive.
     unsafe {
+        if let Some(objects) = OBJECTS.get()
+            && let Some(implementation) = objects.implementation(tensor)
+        {
+            return objects.data(implementation, as_they_are());
+        }
         let [data_ptr, offset, element] = [3, 4, 5].map(|place| python.item(told, place));
         let first = python.number_of(tensor, data_ptr).filter(|&first| first != 0)?;
         match python.number_of(tensor, offset)? {

@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::layout::{Places, Round, WORDS, Words};
 use super::libtorch::{Libtorch, RecordFunction, Watched};
-use super::{devices, operators, storages};
+use super::objects::{self, Objects, Tensor};
+use super::{devices, gradients, operators, storages, tensors};
+use crate::memory::Asked;
 
 /// The operator that Python runs, and its node. Both work on one element and start nothing: no thread, no library.
 const NAMES: [&CStr; 2] = [c"aten::neg", c"NegBackward0"];
@@ -23,6 +25,8 @@ pub mod told {
     pub const LAYERS: u32 = 2;
     /// What storages are for.
     pub const STORAGES: u32 = 4;
+    /// Gradients.
+    pub const GRADIENTS: u32 = 8;
 }
 
 thread_local! {
@@ -46,6 +50,11 @@ struct Trial {
     names_are_right: bool,
     places: Places,
     rounds: u32,
+    tensors: objects::Places,
+    /// What the last round has shown of tensors, if that is right.
+    objects: Option<Objects>,
+    /// Whether libtorch has asked for each gradient's hooks here.
+    asks_for_hooks: bool,
 }
 
 /// A record, and who ran.
@@ -87,6 +96,9 @@ pub fn begin() -> Result<(), &'static CStr> {
         names_are_right: true,
         places: Places::new(),
         rounds: 0,
+        tensors: objects::Places::new(),
+        objects: None,
+        asks_for_hooks: true,
     });
     Ok(())
 }
@@ -116,6 +128,27 @@ pub fn end_round(sequence: u64) {
     });
 }
 
+/// The next variable of the calling thread that gets a gradient is the round's.
+pub fn look_for_gradient() {
+    gradients::look();
+}
+
+/// Ends a round, whose variable is this tensor, with a gradient whose memory begins at an address. All are alive.
+pub fn end_gradient(variable: &Tensor, gradient: u64) {
+    let seen = gradients::looked();
+    let mut trial = trial();
+    let Some(trial) = trial.as_mut() else { return };
+    let memory = Asked::new();
+    trial.tensors.narrow(variable, &memory);
+    let objects = trial.tensors.objects(variable.kind);
+    let Some((implementation, of_gradient)) = seen else {
+        trial.asks_for_hooks = false;
+        return;
+    };
+    trial.asks_for_hooks &= implementation == variable.implementation;
+    trial.objects = objects.filter(|objects| objects.data(of_gradient, &memory) == Some(gradient));
+}
+
 /// Ends the trial, and has told from now on what it has shown to be right. Returns that, as a sum of [`told`].
 pub fn end() -> u32 {
     let Some(trial) = trial().take() else { return 0 };
@@ -134,7 +167,14 @@ pub fn end() -> u32 {
     }
     let layers = if layout.is_some() { told::LAYERS } else { 0 };
     let storages = if storages::watch() { told::STORAGES } else { 0 };
-    told::OPERATORS | layers | storages
+    let gradients = trial.objects.map_or(0, |objects| {
+        tensors::begin(objects);
+        if trial.asks_for_hooks {
+            gradients::begin(objects);
+        }
+        if trial.asks_for_hooks { told::GRADIENTS } else { 0 }
+    });
+    told::OPERATORS | layers | storages | gradients
 }
 
 unsafe extern "C" fn operator_starts(result: *mut usize, function: *const RecordFunction) -> *mut usize {

@@ -1,7 +1,7 @@
 """Parameters, buffers, gradients and optimizer state, each with the layer of its module."""
 
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -18,51 +18,86 @@ def label(
         functions.label(at, category, layer)
 
 
-class Labels:
-    """Which layer each parameter is of."""
+class _Parameter(NamedTuple):
+    """A parameter of a module."""
 
-    def __init__(self, watch: Watch, layer: Callable, running: Any) -> None:
+    layer: bytes
+    number: int
+    """The layer's."""
+    module: Any
+    """Weakly."""
+    name: str
+    """By which the module has it."""
+
+    def tensor(self) -> Any:
+        """The parameter; what the module has in its place, or None, if that is not there any more."""
+        module = self.module()
+        parameters = () if module is None else module._parameters
+        # A scripted module has no `get`.
+        return parameters[self.name] if self.name in parameters else None
+
+
+class Labels:
+    """Which layer each parameter is of.
+
+    Parameters are known by their identity, and that they are still there by their module: PyTorch refuses to swap two tensors of which
+    one has a weak reference.
+    """
+
+    def __init__(self, watch: Watch, layer: Callable, running: Any, gradients_are_told: bool) -> None:
         self._layer = layer
         # By identity: tensors are compared by their elements.
-        self._layers: Dict[int, Tuple[bytes, int]] = {}
-        """The layer of each parameter, and its number."""
-        self._handles: Dict[int, Tuple[Any, Any]] = {}
-        """Each parameter that has a hook, weakly, and the handle of that."""
+        self._layers: Dict[int, _Parameter] = {}
+        self._handles: Dict[int, Any] = {}
+        """For each parameter that gets gradients the handle of the hook by which they are told, or None if there is none."""
+        self._seen: Any = weakref.WeakKeyDictionary()
+        """For each optimizer the identities of its parameters when it was last looked at, and the places of those without a layer."""
         self._states: Any = weakref.WeakKeyDictionary()
         """For each optimizer where its state was when it was last looked at: all addresses in one list, and by the identity of each
         parameter a list of that parameter's."""
         self._hook_in_python = self._hook(watch, running.label_gradient)
-        self.storage, self._gradient_hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
+        self.storage, hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
+        self._gradient_hook = None if gradients_are_told else hook
+        """What is called for each gradient; None where libtorch tells of them by itself."""
 
     def trace(self) -> None:
         """From now on, what is called for gradients can be traced by Dynamo, as it does where the engine is compiled."""
         self._gradient_hook = self._hook_in_python
-        for place, (met, handle) in list(self._handles.items()):
-            parameter = met()
-            if parameter is not None:
-                handle.remove()
-                self._handles[place] = met, parameter.register_post_accumulate_grad_hook(self._gradient_hook)
+        for identity in list(self._handles):
+            parameter = self._layers[identity].tensor()
+            if id(parameter) == identity:
+                self._wait_for_gradient(parameter)
 
     def layer_of(self, parameter: Any) -> Optional[bytes]:
         """The layer of a parameter, if it has been met in a module."""
-        layer = self._layers.get(id(parameter))
-        return layer and layer[0]
+        known = self._layers.get(id(parameter))
+        return known.layer if known is not None and known.tensor() is parameter else None
 
-    def parameter(self, parameter: Any, layer: str) -> None:
-        """A parameter of a layer."""
-        name = text(layer)
-        label(parameter, Category.PARAMETER, name)
-        if id(parameter) in self._layers:
+    def parameter(self, parameter: Any, module: Any, name: str, layer: str) -> None:
+        """A parameter of a layer, which a module has by this name."""
+        path = text(layer)
+        label(parameter, Category.PARAMETER, path)
+        if self.layer_of(parameter) is not None:
             return
-        self._layers[id(parameter)] = name, self._layer(name)
-        weakref.finalize(parameter, self._forget, id(parameter)).atexit = False
+        owner = weakref.ref(module)
+        self._layers[id(parameter)] = _Parameter(path, self._layer(path), owner, name)
+        weakref.finalize(module, self._forget, id(parameter), owner).atexit = False
         if parameter.requires_grad and parameter.is_leaf:
-            handle = parameter.register_post_accumulate_grad_hook(self._gradient_hook)
-            self._handles[id(parameter)] = weakref.ref(parameter), handle
+            self._wait_for_gradient(parameter)
 
-    def _forget(self, place: int) -> None:
-        self._layers.pop(place, None)
-        self._handles.pop(place, None)
+    def _wait_for_gradient(self, parameter: Any) -> None:
+        """Registers a hook for the gradient of a parameter, unless libtorch tells of that by itself; once, where it has one."""
+        before, hook = self._handles.get(id(parameter)), self._gradient_hook
+        if before is not None:
+            before.remove()
+        self._handles[id(parameter)] = None if hook is None else parameter.register_post_accumulate_grad_hook(hook)
+
+    def _forget(self, identity: int, module: Any) -> None:
+        # Another module's parameter may have the identity since.
+        known = self._layers.get(identity)
+        if known is not None and known.module is module:
+            del self._layers[identity]
+            self._handles.pop(identity, None)
 
     def _hook(self, watch: Watch, label_gradient: Callable) -> Callable:
         """What is called when a parameter has a gradient. One function, as for `Layers.hooks`. It never raises."""
@@ -83,16 +118,18 @@ class Labels:
 
     def before_step(self, optimizer: Any, name_networks_of: Callable[[List[Any]], None]) -> None:
         """The gradients of parameters that have no layer. They get one by ``name_networks_of`` if a module has them."""
-        has_layer = self._layers.__contains__
-        for group in optimizer.param_groups:
-            parameters = group["params"]
-            if all(map(has_layer, map(id, parameters))):
-                continue
-            unknown = [parameter for parameter in parameters if not has_layer(id(parameter))]
-            name_networks_of(unknown)
-            for parameter in unknown:
-                if parameter.grad is not None:
-                    label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        identities = list(map(id, parameters))
+        seen, unknown = self._seen.get(optimizer, (None, []))
+        if identities != seen:
+            unknown = [place for place, parameter in enumerate(parameters) if self.layer_of(parameter) is None]
+            if unknown:
+                name_networks_of([parameters[place] for place in unknown])
+            self._seen[optimizer] = identities, unknown
+        for place in unknown:
+            parameter = parameters[place]
+            if parameter.grad is not None:
+                label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
 
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""

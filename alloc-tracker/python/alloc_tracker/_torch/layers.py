@@ -44,8 +44,6 @@ class Layers:
         self._named: Any = weakref.WeakSet()
         self._holders: Any = weakref.WeakSet()
         """The modules that have parameters of their own."""
-        self._sought: Dict[int, Any] = {}
-        """By identity: the parameters whose networks were looked for, weakly."""
         self._networks = 0
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
@@ -63,10 +61,6 @@ class Layers:
 
     def name_networks_of(self, parameters: List[Any]) -> None:
         """Names the networks of parameters that an optimizer has and no module that ran here: a compiled function calls none."""
-        # One that has died may have left its identity to another.
-        if all(self._sought.get(id(parameter), lambda: None)() is parameter for parameter in parameters):
-            return
-        self._sought.update((id(parameter), weakref.ref(parameter)) for parameter in parameters)
         sought = set(map(id, parameters))
         wholes = {id(whole): whole for whole in map(self._whole, list(self._holders))}
         for whole in wholes.values():
@@ -188,11 +182,13 @@ class Layers:
             layer = self._layer_at(prefix, path, module)
             if id(module) not in self._paths:
                 self._call(module, layer)
-            for parameter in module.parameters(recurse=False):
+            for name, parameter in module._parameters.items():
+                if parameter is None:
+                    continue
                 if self._torch.nn.parameter.is_lazy(parameter):
                     is_whole = False
                 else:
-                    self._labels.parameter(parameter, owned.setdefault(id(parameter), layer))
+                    self._labels.parameter(parameter, module, name, owned.setdefault(id(parameter), layer))
             for buffer in module.buffers(recurse=False):
                 label(buffer, Category.BUFFER, text(layer))
         if is_whole:

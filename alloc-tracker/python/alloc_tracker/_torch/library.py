@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from .._library import NEW_OBJECT, _function
 
 
-_VERSION = 7
+_VERSION = 8
 """What this package needs. A library of a later version has more functions behind these."""
 
 
@@ -26,6 +26,8 @@ class _TorchFunctions(ctypes.Structure):
         ("of_tensors", _function(NEW_OBJECT, ctypes.py_object)),
         ("active_layer", _function(ctypes.c_uint32)),
         ("around_function", _function(NEW_OBJECT, ctypes.py_object)),
+        ("look_for_gradient", _function(None)),
+        ("end_gradient", _function(None, *[ctypes.c_uint64] * 6)),
     ]
 
 

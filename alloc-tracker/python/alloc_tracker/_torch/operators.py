@@ -1,4 +1,4 @@
-"""Operators, the layers of backward operators, and what every storage is for: the preloaded library is told of them by libtorch
+"""Operators, the layers of backward operators, gradients, and what every storage is for: the preloaded library is told of them by libtorch
 itself, after a trial.
 
 No version of PyTorch promises how it tells such things to somebody who was not compiled with its headers. So some operators run
@@ -12,7 +12,7 @@ from typing import Any, Callable, List, Tuple
 
 from .._library import functions
 
-OPERATORS, LAYERS, STORAGES = 1, 2, 4
+OPERATORS, LAYERS, STORAGES, GRADIENTS = 1, 2, 4, 8
 
 _CALLS = (23, 11, 30, 17)
 """Of each round: how many autograd nodes there are on its thread before the one that is looked at. So its sequence number is like no
@@ -62,6 +62,16 @@ def _round(torch: Any, library: Any, calls: int) -> None:
         library.look()
         # The node alone, without the engine: that would look for GPUs and start a thread for each.
         node(one)
+        gradient()
+
+    def gradient() -> None:
+        # What a buffer's storage gives back in the end is not where its memory begins.
+        variable = torch.frombuffer(bytearray(4), dtype=torch.float32).requires_grad_()
+        accumulates = variable.neg().grad_fn.next_functions[0][0]
+        library.look_for_gradient()
+        accumulates(one)
+        storage, made = variable.untyped_storage(), variable.grad.untyped_storage()
+        library.end_gradient(id(variable), id(type(variable)), variable._cdata, storage._cdata, storage.data_ptr(), made.data_ptr())
 
     node = _on_a_thread(forward).grad_fn
     _on_a_thread(backward)
@@ -103,7 +113,7 @@ def _said(torch: Any, library: Any) -> Tuple[int, str, str]:
 
 
 def tell(torch: Any, library: Any) -> int:
-    """Has operators told from now on. Returns what is told of them, as a sum of `OPERATORS`, `LAYERS` and `STORAGES`."""
+    """Has operators told from now on. Returns what is told, as a sum of `OPERATORS`, `LAYERS`, `STORAGES` and `GRADIENTS`."""
     told, fact, message = _said(torch, library)
     functions.fact(b"operators", fact.encode("utf-8", "replace"))
     if message:

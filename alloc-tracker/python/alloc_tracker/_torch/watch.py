@@ -17,7 +17,7 @@ def install(torch: Any) -> None:
     from .calls import Calls
     from .labels import Labels, label
     from .layers import Layers
-    from .operators import STORAGES, tell
+    from .operators import GRADIENTS, STORAGES, tell
     from .phases import Phases
     from .running import running
     from .safely import Watch
@@ -26,7 +26,8 @@ def install(torch: Any) -> None:
     torch_functions = library.find()
     told = tell(torch, torch_functions)
     watch, modules_run = Watch(torch), running(torch_functions)
-    labels, phases = Labels(watch, torch_functions.layer, modules_run), Phases(watch, torch_functions)
+    labels = Labels(watch, torch_functions.layer, modules_run, bool(told & GRADIENTS))
+    phases = Phases(watch, torch_functions)
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
     scopes = []
 
