@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicPtr;
 
 use alloc_tracker::hooks;
 
@@ -23,6 +24,9 @@ type Gradient = unsafe extern "C" fn(*const c_void) -> *const Variable;
 static HOOKS: Own = Own::new(c"_ZN5torch8autograd4impl19post_acc_grad_hooksERKN2at6TensorE", c"libtorch_cpu.so");
 /// `c10::TensorImpl::grad() const`: a reference to a tensor, which is one without an implementation of its own where there is no gradient.
 static GRADIENT: Own = Own::new(c"_ZNK3c1010TensorImpl4gradEv", c"libc10.so");
+
+/// The hooks of a variable that has none.
+static NO_HOOKS: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// How the memory of a gradient is found, from when on gradients are told.
 static TOLD: OnceLock<Objects> = OnceLock::new();
@@ -56,7 +60,7 @@ pub fn begin(objects: Objects) {
 /// As for libtorch's own.
 #[unsafe(export_name = "_ZN5torch8autograd4impl19post_acc_grad_hooksERKN2at6TensorE")]
 pub unsafe extern "C-unwind" fn post_acc_grad_hooks(variable: *const Variable) -> *mut c_void {
-    // SAFETY: the caller passes a tensor, which has an implementation.
+    // SAFETY: the caller passes a tensor, which has an implementation, and the type of libtorch's function is this one.
     unsafe {
         if let Some(objects) = TOLD.get() {
             label(objects, (*variable).0);
@@ -64,8 +68,8 @@ pub unsafe extern "C-unwind" fn post_acc_grad_hooks(variable: *const Variable) -
             let implementation = (*variable).0;
             SEEN.set(gradient(implementation).map(|gradient| (implementation.addr() as u64, gradient)));
         }
-        // SAFETY: libtorch's function of this name takes a tensor and returns a reference.
-        HOOKS.function::<Hooks>().map_or(ptr::null_mut(), |real| real(variable))
+        // libtorch's function of this name takes a tensor and returns a reference, to a pointer.
+        HOOKS.function::<Hooks>().map_or(NO_HOOKS.as_ptr().cast(), |real| real(variable))
     }
 }
 

@@ -169,10 +169,11 @@ pub fn end() -> u32 {
     let storages = if storages::watch() { told::STORAGES } else { 0 };
     let gradients = trial.objects.map_or(0, |objects| {
         tensors::begin(objects);
-        if trial.asks_for_hooks {
-            gradients::begin(objects);
+        if !trial.asks_for_hooks {
+            return 0;
         }
-        if trial.asks_for_hooks { told::GRADIENTS } else { 0 }
+        gradients::begin(objects);
+        told::GRADIENTS
     });
     told::OPERATORS | layers | storages | gradients
 }
