@@ -24,7 +24,7 @@ pub struct Tensor {
     pub implementation: u64,
     /// Its `StorageImpl`.
     pub storage: u64,
-    /// Where its memory begins. It should not be what the storage gives back in the end, which stands in the storage as well.
+    /// Where its memory begins. This must differ from what the storage's deleter gets, which stands in the storage as well.
     pub data: u64,
 }
 

@@ -27,7 +27,7 @@ class _Parameter(NamedTuple):
     module: Any
     """Weakly."""
     name: str
-    """By which the module has it."""
+    """The module's name for it."""
 
     def tensor(self) -> Any:
         """The parameter; what the module has in its place, or None, if that is not there any more."""
@@ -40,8 +40,8 @@ class _Parameter(NamedTuple):
 class Labels:
     """Which layer each parameter is of.
 
-    Parameters are known by their identity, and that they are still there by their module: PyTorch refuses to swap two tensors of which
-    one has a weak reference.
+    A parameter is known by its identity. Whether it is still there, its module says: PyTorch refuses to swap a tensor that has a weak
+    reference.
     """
 
     def __init__(self, watch: Watch, layer: Callable, running: Any, gradients_are_told: bool) -> None:
@@ -125,7 +125,8 @@ class Labels:
             unknown = [place for place, parameter in enumerate(parameters) if self.layer_of(parameter) is None]
             if unknown:
                 name_networks_of([parameters[place] for place in unknown])
-            self._seen[optimizer] = identities, unknown
+            named_by_none = [place for place in unknown if self.layer_of(parameters[place]) is None]
+            self._seen[optimizer] = identities, named_by_none
         for place in unknown:
             parameter = parameters[place]
             if parameter.grad is not None:

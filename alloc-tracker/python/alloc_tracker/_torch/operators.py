@@ -65,7 +65,7 @@ def _round(torch: Any, library: Any, calls: int) -> None:
         gradient()
 
     def gradient() -> None:
-        # What a buffer's storage gives back in the end is not where its memory begins.
+        # The memory of a buffer begins elsewhere than at the object that its storage's deleter gets.
         variable = torch.frombuffer(bytearray(4), dtype=torch.float32).requires_grad_()
         accumulates = variable.neg().grad_fn.next_functions[0][0]
         library.look_for_gradient()
