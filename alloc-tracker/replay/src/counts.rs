@@ -113,6 +113,7 @@ impl AddAssign for Counts {
 impl Neg for Counts {
     type Output = Counts;
 
+    #[inline]
     fn neg(self) -> Counts {
         Counts::from_array(self.to_array().map(u64::wrapping_neg))
     }

@@ -5,7 +5,7 @@ use alloc_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
 use alloc_timeline::Category;
 
 use super::room;
-use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
+use super::tagged::{self, FOLLOWED_MIN, Marks, Shape, TaggedBlock};
 use crate::backend;
 use crate::ledger::{self, Slot, publish, totals};
 use crate::settings::{Mode, exact, mode};
@@ -86,7 +86,7 @@ pub fn tag_and_count(
     let natural = Shape::of(size);
     let is_wide = announced.is_some() || sampled && stacks::needs_wide_tags();
     let shape = if is_wide && size.usable >= FOLLOWED_MIN { Shape::Wide } else { natural };
-    if !tagged::write(block, scope, size, shape, false) {
+    if !tagged::write(block, scope, size, shape, Marks { followed: false, sampled }) {
         totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
         if arrival == Arrival::Adopted {
             // Nobody will count its free: from here on it is none of the scope's blocks.
@@ -102,7 +102,7 @@ pub fn tag_and_count(
     let ordered = (exact() || is_told) && scope != TRACKER;
     if ordered && tell_of(slot, block, size, scope, arrival, announced) {
         // This write cannot fail: the first one has mapped the entries.
-        let _ = tagged::write(block, scope, size, shape, true);
+        let _ = tagged::write(block, scope, size, shape, Marks { followed: true, sampled });
         return;
     }
     let counts = match arrival {
@@ -141,7 +141,9 @@ fn op_call(slot: Option<&Slot>) -> u64 {
 pub fn freed(block: &TaggedBlock) {
     let slot = ledger::acquire();
     block.entries.clear();
-    stacks::freed(slot, block.address);
+    if block.sampled {
+        stacks::freed(slot, block.address);
+    }
     let &TaggedBlock { scope, size, .. } = block;
     if block.is_ordered() && publish::recording() {
         let address = block.address.addr() as u64;

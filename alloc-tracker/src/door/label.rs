@@ -95,7 +95,7 @@ pub fn label(
         owner = ledger::as_tracker(|| scope::scope_as_old_as(tagged.scope, Parts { layer, ..parts }));
         // The block is followed by now, so its tag is a wide one.
         if let Some((entries, _)) = block::find(block.addr()) {
-            entries.store_wide(owner, tagged.size.requested as usize, true);
+            TaggedBlock { scope: owner, ..tagged }.store_followed(entries);
         }
     }
     let event = Event::Labelled { scope: owner, address: block.addr() as u64, category };
@@ -153,7 +153,7 @@ pub fn read(blocks: impl IntoIterator<Item = *const u8>) {
 /// Whether the recorder follows the block that starts at this address.
 fn is_followed(block: *const u8) -> bool {
     let tag = if block.is_null() { None } else { block::find(block.addr()) };
-    tag.is_some_and(|(_, tag)| matches!(tag, Tag::Wide(_, _, true)) || exact())
+    tag.is_some_and(|(_, tag)| matches!(tag, Tag::Wide(wide) if wide.followed) || exact())
 }
 
 /// The number of the call of an outermost operator that runs on this thread; 0 when none runs.

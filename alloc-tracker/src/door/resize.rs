@@ -9,7 +9,7 @@ use alloc_replay::{BlockSize, Counts, Event, ScopeId, TRACKER};
 
 use super::count::{self, Arrival};
 use super::room;
-use super::tagged::{self, FOLLOWED_MIN, Shape, TaggedBlock};
+use super::tagged::{self, FOLLOWED_MIN, Marks, Shape, TaggedBlock};
 use crate::backend::{self, jemalloc};
 use crate::ledger::{self, Slot, publish, totals};
 use crate::settings::{Mode, exact, mode};
@@ -104,7 +104,7 @@ fn take_tag(slot: Option<&Slot>, block: &TaggedBlock) -> u64 {
 fn put_tag(slot: Option<&Slot>, token: u64, block: *mut u8, size: BlockSize, old: &TaggedBlock, sampled: bool) {
     if token != 0 {
         let event = |address| Event::ResizeEnded { address, size, token };
-        if retag(block, old.scope, size, || ledger::emit(slot, &event(Some(block.addr() as u64)))) {
+        if retag(block, old.scope, size, sampled, || ledger::emit(slot, &event(Some(block.addr() as u64)))) {
             return;
         }
         // The block is now too small to be followed: from now on it is counted in batches.
@@ -125,13 +125,13 @@ fn put_tag(slot: Option<&Slot>, token: u64, block: *mut u8, size: BlockSize, old
 
 /// Tags a resized block that the recorder follows. `announce` writes the event for the recorder and returns whether it
 /// was written. `false` when the block is now too small to be followed.
-fn retag(block: *mut u8, scope: ScopeId, size: BlockSize, announce: impl FnOnce() -> bool) -> bool {
+fn retag(block: *mut u8, scope: ScopeId, size: BlockSize, sampled: bool, announce: impl FnOnce() -> bool) -> bool {
     let shape = if exact() { Shape::of(size) } else { Shape::Wide };
     let kept = if exact() { tagged::owner(scope, size) == scope } else { size.usable >= FOLLOWED_MIN };
-    let written = kept && tagged::write(block, scope, size, shape, false);
+    let written = kept && tagged::write(block, scope, size, shape, Marks { followed: false, sampled });
     if written && announce() {
         // This write cannot fail: the first one has mapped the entries.
-        let _ = tagged::write(block, scope, size, shape, true);
+        let _ = tagged::write(block, scope, size, shape, Marks { followed: true, sampled });
     }
     written
 }

@@ -5,7 +5,7 @@ use crate::backend;
 use crate::settings::exact;
 use crate::sys;
 use crate::tag::block::{self, Tag};
-use crate::tag::shadow::{self, LARGE_MIN, ShadowRef, TINY};
+use crate::tag::shadow::{self, LARGE_MIN, ShadowRef, TINY, Wide};
 use crate::tag::word::{FINE, SMALL_MAX};
 use crate::tag::{class, tiny};
 
@@ -56,6 +56,8 @@ pub struct TaggedBlock {
     pub size: BlockSize,
     /// Whether the recorder follows it by its address.
     pub followed: bool,
+    /// Whether it may be one whose calls are known.
+    pub sampled: bool,
 }
 
 impl TaggedBlock {
@@ -65,15 +67,19 @@ impl TaggedBlock {
         // SAFETY: a tagged block is live, because the doors clear the tag before they free the block, and only blocks
         // of the backend or of `Over` are tagged.
         let usable = |requested| unsafe { backend::usable(address, requested) };
-        let (requested, usable, followed) = match tag {
-            Tag::Tiny(tiny) if backend::inner::is_counted() => (tiny.requested, tiny.requested, false),
-            Tag::Tiny(tiny) => (tiny.requested, tiny.usable, false),
-            Tag::Plain(_, requested) if backend::has_classes() => (requested, class::usable(requested), false),
-            Tag::Plain(_, requested) => (requested, usable(requested), false),
-            Tag::Wide(_, requested, followed) => (requested, usable(requested), followed),
+        let usable = match tag {
+            Tag::Tiny(tiny) if backend::inner::is_counted() => tiny.requested,
+            Tag::Tiny(tiny) => tiny.usable,
+            Tag::Plain(_, requested) if backend::has_classes() => class::usable(requested),
+            Tag::Wide(Wide { requested, natural: true, .. }) => class::usable(requested),
+            Tag::Plain(_, requested) | Tag::Wide(Wide { requested, .. }) => usable(requested),
         };
-        let size = BlockSize { usable: usable as u64, requested: requested as u64 };
-        Some(TaggedBlock { address, entries, scope: tag.scope(), size, followed })
+        let (followed, sampled) = match tag {
+            Tag::Wide(wide) => (wide.followed, wide.sampled),
+            Tag::Tiny(_) | Tag::Plain(..) => (false, true),
+        };
+        let size = BlockSize { usable: usable as u64, requested: tag.requested() as u64 };
+        Some(TaggedBlock { address, entries, scope: tag.scope(), size, followed, sampled })
     }
 
     /// Whether what happens to the block is an event of its own.
@@ -89,7 +95,7 @@ impl TaggedBlock {
 
     /// Writes a wide tag that says that the recorder follows the block.
     pub fn store_followed(&self, entries: ShadowRef) {
-        entries.store_wide(self.scope, self.size.requested as usize, true);
+        entries.store_wide(wide_tag(self.scope, self.size, Marks { followed: true, sampled: self.sampled }));
     }
 }
 
@@ -106,6 +112,12 @@ fn tiny_tag(scope: ScopeId, size: BlockSize) -> u16 {
     tiny::tag(scope, size.requested as usize, (size.usable as usize).next_multiple_of(8).max(8))
 }
 
+/// What the wide tag of a block says.
+fn wide_tag(scope: ScopeId, size: BlockSize, Marks { followed, sampled }: Marks) -> Wide {
+    let [usable, requested] = [size.usable, size.requested].map(|bytes| bytes as usize);
+    Wide { scope, requested, followed, sampled, natural: backend::has_classes() && class::is_plain(requested, usable) }
+}
+
 /// The scope that the tag of a block of `scope` really names: `other scopes` for a tiny block when the numbers for tiny
 /// tags are used up, else `scope`.
 pub fn owner(scope: ScopeId, size: BlockSize) -> ScopeId {
@@ -113,10 +125,18 @@ pub fn owner(scope: ScopeId, size: BlockSize) -> ScopeId {
     if others { OTHER_SCOPES } else { scope }
 }
 
-/// Writes a tag. `followed`: the recorder follows the block by its address, which only a wide tag can say. `false` when
-/// the kernel gives no memory for the entries.
+/// What only a wide tag can say of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// Whether the recorder follows the block by its address.
+    pub followed: bool,
+    /// Whether it may be one whose calls are known.
+    pub sampled: bool,
+}
+
+/// Writes a tag. `false` when the kernel gives no memory for the entries.
 #[must_use]
-pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, followed: bool) -> bool {
+pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, marks: Marks) -> bool {
     let requested = size.requested as usize;
     if shape == Shape::Plain && backend::has_classes() {
         // Which door frees the block is not known here, and in the fine layer it does not matter.
@@ -130,7 +150,7 @@ pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, foll
         // Not over jemalloc, and so in the fine layer, whatever the size: other allocators put blocks of all sizes side
         // by side.
         Shape::Plain => entries.store_plain::<false>(scope + 1, requested),
-        Shape::Wide => entries.store_wide(scope, requested, followed),
+        Shape::Wide => entries.store_wide(wide_tag(scope, size, marks)),
     }
     true
 }

@@ -8,6 +8,7 @@
 //! scopes are wrong.)
 //!
 //! Only the owning thread and its signal handlers write the counters. The recorder reads those of running threads.
+use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -16,6 +17,7 @@ use alloc_replay::{Counts, ScopeId, TRACKER};
 use super::entry::{Entry, UNUSED};
 use super::own_word;
 use super::publish::{self, RingAccess};
+use crate::sys;
 
 /// Entries in one thread's counters; a power of two.
 const ENTRIES: usize = 128;
@@ -135,7 +137,7 @@ impl Counters {
             used.fetch_or(bit, Ordering::Relaxed);
         }
         if former != UNUSED && counts != Counts::default() {
-            publish::batch(Some(&self.ring), former, &counts);
+            publish::batch(Some(&self.ring), former, &counts, sys::now_ns);
         }
         if taken.is_ok() { Some(entry) } else { self.find_or_displace(scope, kept) }
     }
@@ -165,11 +167,19 @@ impl Counters {
 
     /// Publishes all counters.
     pub fn publish(&self) {
-        self.publish_entry(&self.tracker);
+        // All at one time: reading the clock would take as long as the rest.
+        let read_ns = Cell::new(0);
+        let now_ns = || {
+            if read_ns.get() == 0 {
+                read_ns.set(sys::now_ns());
+            }
+            read_ns.get()
+        };
+        self.publish_entry(&self.tracker, now_ns);
         for (word, used) in self.used.iter().enumerate() {
             let mut left = used.load(Ordering::Relaxed);
             while left != 0 {
-                self.publish_entry(&self.entries[word * 64 + left.trailing_zeros() as usize]);
+                self.publish_entry(&self.entries[word * 64 + left.trailing_zeros() as usize], now_ns);
                 left &= left - 1;
             }
         }
@@ -177,10 +187,10 @@ impl Counters {
         self.deviation.store(self.tracker.deviation(), Ordering::Relaxed);
     }
 
-    fn publish_entry(&self, entry: &Entry) {
+    fn publish_entry(&self, entry: &Entry, now_ns: impl Fn() -> u64) {
         let counts = self.take(entry);
         if counts != Counts::default() {
-            publish::batch(Some(&self.ring), entry.scope.load(Ordering::Relaxed), &counts);
+            publish::batch(Some(&self.ring), entry.scope.load(Ordering::Relaxed), &counts, now_ns);
         }
     }
 

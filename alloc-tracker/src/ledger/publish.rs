@@ -106,8 +106,9 @@ fn help() {
     yield_now();
 }
 
-/// Publishes counts of one scope. `access` is the calling thread's, if it has a slot.
-pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts) {
+/// Publishes counts of one scope. `access` is the calling thread's, if it has a slot; `now_ns` says what time it is, and is asked while a
+/// session records.
+pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts, now_ns: impl Fn() -> u64) {
     let add = || totals::of(scope).add(counts);
     if scope == TRACKER {
         return add();
@@ -117,7 +118,7 @@ pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts) {
     loop {
         if let Some(event) = &event
             && recording()
-            && to_ring(access, event)
+            && to_ring(access, now_ns(), event)
         {
             return;
         }
@@ -132,13 +133,13 @@ pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts) {
 /// write (see [`RingAccess`]): the caller must then count the block by scope.
 #[must_use]
 pub fn emit(access: Option<&RingAccess>, event: &Event) -> bool {
-    recording() && to_ring(access, event)
+    recording() && to_ring(access, sys::now_ns(), event)
 }
 
 /// Writes an event into the ring. `false` as for [`emit`].
-fn to_ring(access: Option<&RingAccess>, event: &Event) -> bool {
+fn to_ring(access: Option<&RingAccess>, time_ns: u64, event: &Event) -> bool {
     let mut written = false;
-    let mut write = || written = ring::write(sys::now_ns(), event, || RECORDING.load(Ordering::SeqCst), help);
+    let mut write = || written = ring::write(time_ns, event, || RECORDING.load(Ordering::SeqCst), help);
     match access {
         None => write(),
         Some(access) if access.enter(&mut write) => {}

@@ -18,6 +18,7 @@ use super::publish;
 use super::scope_stack::{Entered, ScopeStack};
 use super::stopwatch::Stopwatch;
 use crate::settings::{exact, sampling};
+use crate::sys;
 use crate::tag::word::WORD_LIMIT;
 #[cfg(feature = "stacks")]
 use {super::thread_number::ThreadNumber, crate::sampler::Sampler, crate::sys::OwnStack};
@@ -308,7 +309,7 @@ impl Slot {
 pub fn add(slot: Option<&Slot>, scope: ScopeId, counts: &Counts) {
     match slot {
         Some(slot) if !exact() => slot.add(scope, counts),
-        slot => publish::batch(slot.map(|slot| &slot.counters.ring), scope, counts),
+        slot => publish::batch(slot.map(|slot| &slot.counters.ring), scope, counts, sys::now_ns),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The addresses of live sampled blocks. Every free looks here whether its block was sampled.
+//! The addresses of live sampled blocks. A free looks here whether its block was sampled, where the block's tag does not say that it was not.
 //!
 //! ```text
 //! counts, a byte for each bucket: | 0 | 0 | 2 | 0 | ...      how many addresses have this bucket as their own

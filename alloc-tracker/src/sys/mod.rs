@@ -21,7 +21,7 @@ mod this_thread;
 mod thread;
 mod usage;
 
-pub use cache_line::begin_at_cache_line;
+pub use cache_line::{begin_at_cache_line, prefetch_for_write};
 pub use clock::{later_ns, now_ns, unix_ns};
 pub use descriptors::own_descriptors;
 pub use errno::{preserving_errno, set_errno};

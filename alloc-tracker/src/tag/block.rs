@@ -1,7 +1,7 @@
 //! Finding the tag of a block: its kind, what it says, and in which entries of the shadow map it stands.
 use alloc_replay::ScopeId;
 
-use super::shadow::{self, ShadowRef, TINY};
+use super::shadow::{self, ShadowRef, TINY, Wide};
 use super::tiny::{self, Tiny};
 use super::word::ALIGNMENT;
 
@@ -13,15 +13,16 @@ pub enum Tag {
     Plain(ScopeId, usize),
     /// A block for a request of at most 16 bytes.
     Tiny(Tiny),
-    /// Any other block: scope, requested bytes, and whether the recorder follows the block by its address.
-    Wide(ScopeId, usize, bool),
+    /// Any other block.
+    Wide(Wide),
 }
 
 impl Tag {
     /// Who owns the block.
     pub fn scope(&self) -> ScopeId {
         match *self {
-            Tag::Plain(scope, _) | Tag::Wide(scope, ..) => scope,
+            Tag::Plain(scope, _) => scope,
+            Tag::Wide(wide) => wide.scope,
             Tag::Tiny(tiny) => tiny.scope,
         }
     }
@@ -29,7 +30,8 @@ impl Tag {
     /// The bytes that were asked for.
     pub fn requested(&self) -> usize {
         match *self {
-            Tag::Plain(_, requested) | Tag::Wide(_, requested, _) => requested,
+            Tag::Plain(_, requested) => requested,
+            Tag::Wide(wide) => wide.requested,
             Tag::Tiny(tiny) => tiny.requested,
         }
     }
@@ -52,8 +54,8 @@ pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
 fn find_fine(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find(address)?;
     let first = place.load(0);
-    if let Some((scope, requested, followed)) = place.load_wide() {
-        return Some((place, Tag::Wide(scope, requested, followed)));
+    if let Some(wide) = place.load_wide() {
+        return Some((place, Tag::Wide(wide)));
     }
     if first & TINY != 0 {
         return Some((place, Tag::Tiny(tiny::pair(first))));
@@ -67,7 +69,7 @@ fn find_coarser(address: usize) -> Option<(ShadowRef, Tag)> {
 
 fn find_large(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find_large(address)?;
-    place.load_wide().map(|(scope, requested, followed)| (place, Tag::Wide(scope, requested, followed)))
+    place.load_wide().map(|wide| (place, Tag::Wide(wide)))
 }
 
 #[cfg(test)]

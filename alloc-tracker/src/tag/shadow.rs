@@ -26,8 +26,9 @@
 //!         WIDE                     a wide tag, of any other block; the block has at least 64 bytes, and there follow:
 //!   1     scope                      | FOLLOWED (0x8000) when the recorder follows the block by its address
 //!   2     requested bytes, bits 0-15
-//!   3     requested bytes, bits 16-31
-//!   4     requested bytes, bits 32-47, if entry 0 is BEYOND instead of WIDE
+//!   3     requested bytes, bits 16-29  | NATURAL (0x8000) when the block is of the class that its request gets at natural alignment,
+//!                                        | SAMPLED (0x4000) when it may be one whose calls are known
+//!   4     requested bytes, bits 32-47, if entry 0 is BEYOND instead of WIDE; entry 3 then has the bits 16-31
 //! ```
 //!
 //! A tag is written after the backend has handed the block out, and cleared before the backend gets the block back. So
@@ -52,10 +53,16 @@ const UNSIZED: u16 = 0xc000;
 const _: () = assert!(SMALL_MAX < (!UNSIZED) as usize);
 /// The first entry of a wide tag whose scope and size stand in the next three entries.
 const WIDE: u16 = 0x7fff;
-/// The first entry of a wide tag with four further entries, for requests of 4 GiB and more.
+/// The first entry of a wide tag with four further entries, for requests of 1 GiB and more.
 const BEYOND: u16 = 0x7ffe;
 /// Flag in the second entry of a wide tag: the recorder follows the block by its address.
 const FOLLOWED: u16 = 0x8000;
+/// Flags in the fourth entry of a wide tag with three further entries: the block is of the size class that its request gets at natural
+/// alignment, and it may be one whose calls are known.
+const NATURAL: u16 = 0x8000;
+const SAMPLED: u16 = 0x4000;
+/// From so many requested bytes on a wide tag has four further entries.
+const BEYOND_MIN: usize = (SAMPLED as usize) << 16;
 const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks are 1 + scope");
 
 /// The fine layer and the two coarser ones, for blocks whose address is a multiple of 16.
@@ -67,10 +74,25 @@ static PAGES: Chunks<{ table(PAGE, PAGE_BITS) }, PAGE_BITS> = Chunks::new();
 const EVEN_BITS: u32 = 24;
 const PAGE_BITS: u32 = 16;
 /// The smallest block, in usable bytes, whose tag stands in [`PAGES`]. Its four pages have the four entries of a wide
-/// tag; a block that needs a fifth entry has 4 GiB or more.
+/// tag; a block that needs a fifth entry has 1 GiB or more.
 pub const LARGE_MIN: usize = 16 * 1024;
 /// The shift of the page layer.
 const PAGE: u32 = 12;
+
+/// What a wide tag says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wide {
+    /// Who owns the block.
+    pub scope: ScopeId,
+    /// The bytes that were asked for.
+    pub requested: usize,
+    /// Whether the recorder follows the block by its address.
+    pub followed: bool,
+    /// Whether the block may be one whose calls are known; always so for requests of 1 GiB and more.
+    pub sampled: bool,
+    /// Whether the block is known to be of the size class that its request gets at natural alignment; never so for requests of 1 GiB and more.
+    pub natural: bool,
+}
 
 /// A reference to the entries of one block.
 #[derive(Clone, Copy)]
@@ -107,28 +129,30 @@ impl ShadowRef {
     }
 
     /// Writes a wide tag; the block must have at least 64 bytes.
-    pub fn store_wide(self, scope: ScopeId, requested: usize, followed: bool) {
-        let beyond = requested >> 32;
+    pub fn store_wide(self, tag: Wide) {
+        let Wide { scope, requested, followed, sampled, natural } = tag;
+        let is_beyond = requested >= BEYOND_MIN;
+        let flags = if natural { NATURAL } else { 0 } | if sampled { SAMPLED } else { 0 };
         self.store(1, scope | if followed { FOLLOWED } else { 0 });
         self.store(2, requested as u16);
-        self.store(3, (requested >> 16) as u16);
-        if beyond != 0 {
-            self.store(4, beyond as u16);
+        self.store(3, (requested >> 16) as u16 | if is_beyond { 0 } else { flags });
+        if is_beyond {
+            self.store(4, (requested >> 32) as u16);
         }
-        self.store(0, if beyond != 0 { BEYOND } else { WIDE });
+        self.store(0, if is_beyond { BEYOND } else { WIDE });
     }
 
-    /// Scope, requested bytes, and whether the recorder follows the block, as [`ShadowRef::store_wide`] wrote them;
-    /// `None` when there is no wide tag.
-    pub fn load_wide(self) -> Option<(ScopeId, usize, bool)> {
-        let first = self.load(0);
-        if first != WIDE && first != BEYOND {
-            return None;
-        }
-        let beyond = if first == BEYOND { usize::from(self.load(4)) << 32 } else { 0 };
-        let requested = usize::from(self.load(2)) | usize::from(self.load(3)) << 16 | beyond;
-        let second = self.load(1);
-        Some((second & !FOLLOWED, requested, second & FOLLOWED != 0))
+    /// What [`ShadowRef::store_wide`] wrote; `None` when there is no wide tag.
+    pub fn load_wide(self) -> Option<Wide> {
+        let [second, lowest, third] = [1, 2, 3].map(|offset| self.load(offset));
+        let (middle, beyond, flags) = match self.load(0) {
+            WIDE => (third & !(NATURAL | SAMPLED), 0, third),
+            BEYOND => (third, self.load(4), SAMPLED),
+            _ => return None,
+        };
+        let requested = usize::from(lowest) | usize::from(middle) << 16 | usize::from(beyond) << 32;
+        let [followed, sampled, natural] = [second & FOLLOWED, flags & SAMPLED, flags & NATURAL].map(|flag| flag != 0);
+        Some(Wide { scope: second & !FOLLOWED, requested, followed, sampled, natural })
     }
 
     /// The first entry (1 + scope) and the requested bytes of a plain tag; `None` when there is no plain tag.
@@ -270,10 +294,17 @@ mod tests {
     fn tags_come_back_and_leave_nothing() {
         let block = vec![0u128; 64];
         let place = find_or_map(block.as_ptr().addr()).expect("a chunk of entries");
-        for requested in [0, 64, 80, 14_337, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0008, (1 << 47) + 12_345] {
+        let small = [0, 64, 80, 14_337, 0x3fff_ffff].map(|requested| (requested, false));
+        let large = [0x4000_0000, 0xffff_ffff, 0x1_0000_0008, (1 << 47) + 12_345].map(|requested| (requested, true));
+        for (requested, sampled) in small.into_iter().chain(large) {
             for (scope, followed) in [(0, false), (7, true), (MAX_SCOPES as ScopeId - 1, true)] {
-                place.store_wide(scope, requested, followed);
-                assert_eq!(place.load_wide(), Some((scope, requested, followed)));
+                let tag = Wide { scope, requested, followed, sampled, natural: false };
+                place.store_wide(tag);
+                assert_eq!(place.load_wide(), Some(tag));
+                let with_flags = Wide { sampled: true, natural: true, ..tag };
+                place.store_wide(with_flags);
+                // Of a large request no flag is kept: it may be sampled, and its class is not known.
+                assert_eq!(place.load_wide(), Some(if sampled { tag } else { with_flags }));
                 assert_eq!(place.load_plain(), None);
                 place.clear();
                 assert!((0..6).all(|offset| place.load(offset) == 0));

@@ -37,6 +37,20 @@ class _Parameter(NamedTuple):
         return parameters[self.name] if self.name in parameters else None
 
 
+class _Optimizer:
+    """What an optimizer had when it was last looked at."""
+
+    def __init__(self) -> None:
+        self.parameters: List[int] = []
+        """The identities of its parameters."""
+        self.without_layer: List[int] = []
+        """The places of those among them that no module has."""
+        self.state: List[int] = []
+        """Where its state was: all addresses."""
+        self.states: Dict[int, List[int]] = {}
+        """The same by the identity of each parameter."""
+
+
 class Labels:
     """Which layer each parameter is of.
 
@@ -50,11 +64,8 @@ class Labels:
         self._layers: Dict[int, _Parameter] = {}
         self._handles: Dict[int, Any] = {}
         """For each parameter that gets gradients the handle of the hook by which they are told, or None if there is none."""
-        self._seen: Any = weakref.WeakKeyDictionary()
-        """For each optimizer the identities of its parameters when it was last looked at, and the places of those without a layer."""
-        self._states: Any = weakref.WeakKeyDictionary()
-        """For each optimizer where its state was when it was last looked at: all addresses in one list, and by the identity of each
-        parameter a list of that parameter's."""
+        self._optimizers: Dict[int, _Optimizer] = {}
+        """By identity, which is found faster than a weak reference."""
         self._hook_in_python = self._hook(watch, running.label_gradient)
         self.storage, hook = running.of_tensors(self._layers) or (address, self._hook_in_python)
         self._gradient_hook = None if gradients_are_told else hook
@@ -116,17 +127,27 @@ class Labels:
 
         return gradient
 
+    def _optimizer(self, optimizer: Any) -> _Optimizer:
+        known = self._optimizers.get(id(optimizer))
+        if known is None:
+            known = self._optimizers[id(optimizer)] = _Optimizer()
+            weakref.finalize(optimizer, self._optimizers.pop, id(optimizer), None).atexit = False
+        return known
+
     def before_step(self, optimizer: Any, name_networks_of: Callable[[List[Any]], None]) -> None:
         """The gradients of parameters that have no layer. They get one by ``name_networks_of`` if a module has them."""
+        known = self._optimizer(optimizer)
+        identities = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
+        if identities == known.parameters and not known.without_layer:
+            return
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        identities = list(map(id, parameters))
-        seen, unknown = self._seen.get(optimizer, (None, []))
-        if identities != seen:
+        unknown = known.without_layer
+        if identities != known.parameters:
             unknown = [place for place, parameter in enumerate(parameters) if self.layer_of(parameter) is None]
             if unknown:
                 name_networks_of([parameters[place] for place in unknown])
-            named_by_none = [place for place in unknown if self.layer_of(parameters[place]) is None]
-            self._seen[optimizer] = identities, named_by_none
+            known.parameters = identities
+            known.without_layer = [place for place in unknown if self.layer_of(parameters[place]) is None]
         for place in unknown:
             parameter = parameters[place]
             if parameter.grad is not None:
@@ -135,14 +156,14 @@ class Labels:
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""
         storage, states = self.storage, optimizer.state
+        known = self._optimizer(optimizer)
         everywhere = [storage(value) for state in states.values() for value in state.values()]
-        known_everywhere, known = self._states.get(optimizer, (None, {}))
-        if everywhere == known_everywhere:
+        if everywhere == known.state:
             return
-        self._states[optimizer] = everywhere, known
+        known.state = everywhere
         for parameter, state in states.items():
             places = list(map(storage, state.values()))
-            if known.get(id(parameter)) != places:
-                known[id(parameter)] = places
+            if known.states.get(id(parameter)) != places:
+                known.states[id(parameter)] = places
                 for place in filter(None, places):
                     functions.label(place, Category.OPTIMIZER_STATE, self.layer_of(parameter))

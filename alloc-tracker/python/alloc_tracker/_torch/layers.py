@@ -41,7 +41,8 @@ class Layers:
         """By identity: each module that has a path, weakly."""
         self._owners: Dict[int, Any] = {}
         """By identity: the module of which each is a part, weakly."""
-        self._named: Any = weakref.WeakSet()
+        self._named: Dict[int, Any] = {}
+        """By identity: each network whose modules have paths, weakly."""
         self._holders: Any = weakref.WeakSet()
         """The modules that have parameters of their own."""
         self._networks = 0
@@ -64,18 +65,20 @@ class Layers:
         sought = set(map(id, parameters))
         wholes = {id(whole): whole for whole in map(self._whole, list(self._holders))}
         for whole in wholes.values():
-            if whole not in self._named and any(id(parameter) in sought for parameter in whole.parameters()):
+            if id(whole) not in self._named and any(id(parameter) in sought for parameter in whole.parameters()):
                 self._name(whole)
 
     def networks(self) -> Iterable[Any]:
         """All networks whose modules have paths."""
-        return list(self._named)
+        live = (named() for named in list(self._named.values()))
+        return [network for network in live if network is not None]
 
     def _whole(self, module: Any) -> Any:
         """The outermost module that this one is a part of. It may never be called, as Lightning's are, of which a method calls the
         parts."""
         for _ in range(_DEEP):
-            owner = self._owners.get(id(module), lambda: None)()
+            owned = self._owners.get(id(module))
+            owner = None if owned is None else owned()
             if owner is None:
                 return module
             module = owner
@@ -144,7 +147,7 @@ class Layers:
 
     def _begin_network(self, module: Any, args: Any) -> None:
         whole = self._whole(module)
-        if whole not in self._named:
+        if id(whole) not in self._named:
             self._name(whole)
         if id(module) not in self._paths:
             # It is no part of that any more.
@@ -192,7 +195,9 @@ class Layers:
             for buffer in module.buffers(recurse=False):
                 label(buffer, Category.BUFFER, text(layer))
         if is_whole:
-            self._named.add(network)
+            if id(network) not in self._named:
+                weakref.finalize(network, self._named.pop, id(network), None).atexit = False
+            self._named[id(network)] = weakref.ref(network)
             self._networks += has_parameters
 
     def _layer_at(self, prefix: str, path: str, module: Any) -> str:
@@ -218,6 +223,8 @@ class Layers:
         self._label_inputs(tensors(self._torch, value))
 
     def _label_inputs(self, given: Iterable[Any]) -> None:
+        kinds = self._torch.Tensor, self._torch.nn.Parameter
         for tensor in given:
-            if tensor.grad_fn is None and not isinstance(tensor, self._torch.nn.Parameter):
+            # Asked first for the kind that most are: whether it is a parameter, PyTorch answers in Python.
+            if tensor.grad_fn is None and (type(tensor) is kinds[0] or not isinstance(tensor, kinds[1])):
                 label(tensor, Category.INPUT, storage=self._labels.storage)

@@ -9,28 +9,28 @@ use crate::hooks::Hooks;
 /// How many names are kept. A network has some dozens of operators.
 const COUNT: usize = 64;
 
-/// Names by where they lie.
+/// Names and their texts, by where libtorch's lie.
 pub(crate) struct RecentNames {
-    numbers: [Cell<Name>; COUNT],
+    names: [Cell<(Name, &'static [u8])>; COUNT],
 }
 
 impl RecentNames {
     /// No name.
     pub(crate) const fn new() -> RecentNames {
-        RecentNames { numbers: [const { Cell::new(Name(0)) }; COUNT] }
+        RecentNames { names: [const { Cell::new((Name(0), b"")) }; COUNT] }
     }
 
     /// The number of an operator's name.
     pub(crate) fn name(&self, hooks: &impl Hooks, operator: &[u8]) -> Name {
         // The lowest bits of the address and those above them choose the place: names lie close together or far apart.
         let address = operator.as_ptr().addr();
-        let place = &self.numbers[(address ^ address >> 6) % COUNT];
-        let number = place.get();
-        if hooks.text(number).as_bytes() == operator {
+        let place = &self.names[(address ^ address >> 6) % COUNT];
+        let (number, text) = place.get();
+        if text == operator {
             return number;
         }
         let number = hooks.name(&String::from_utf8_lossy(operator));
-        place.set(number);
+        place.set((number, hooks.text(number).as_bytes()));
         number
     }
 }
