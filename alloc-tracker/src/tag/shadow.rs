@@ -144,12 +144,13 @@ impl ShadowRef {
 
     /// What [`ShadowRef::store_wide`] wrote; `None` when there is no wide tag.
     pub fn load_wide(self) -> Option<Wide> {
+        let first = self.load(0);
+        if first != WIDE && first != BEYOND {
+            return None;
+        }
         let [second, lowest, third] = [1, 2, 3].map(|offset| self.load(offset));
-        let (middle, beyond, flags) = match self.load(0) {
-            WIDE => (third & !(NATURAL | SAMPLED), 0, third),
-            BEYOND => (third, self.load(4), SAMPLED),
-            _ => return None,
-        };
+        let (middle, beyond, flags) =
+            if first == BEYOND { (third, self.load(4), SAMPLED) } else { (third & !(NATURAL | SAMPLED), 0, third) };
         let requested = usize::from(lowest) | usize::from(middle) << 16 | usize::from(beyond) << 32;
         let [followed, sampled, natural] = [second & FOLLOWED, flags & SAMPLED, flags & NATURAL].map(|flag| flag != 0);
         Some(Wide { scope: second & !FOLLOWED, requested, followed, sampled, natural })
