@@ -41,8 +41,8 @@ class Layers:
         """By identity: each module that has a path, weakly."""
         self._owners: Dict[int, Any] = {}
         """By identity: the module of which each is a part, weakly."""
-        self._named: Dict[int, Any] = {}
-        """By identity: each network whose modules have paths, weakly."""
+        self._named: Set[int] = set()
+        """The identities of the networks whose modules have paths."""
         self._holders: Any = weakref.WeakSet()
         """The modules that have parameters of their own."""
         self._networks = 0
@@ -70,8 +70,7 @@ class Layers:
 
     def networks(self) -> Iterable[Any]:
         """All networks whose modules have paths."""
-        live = (named() for named in list(self._named.values()))
-        return [network for network in live if network is not None]
+        return [network for network in map(self.module, list(self._named)) if network is not None]
 
     def _whole(self, module: Any) -> Any:
         """The outermost module that this one is a part of. It may never be called, as Lightning's are, of which a method calls the
@@ -195,9 +194,7 @@ class Layers:
             for buffer in module.buffers(recurse=False):
                 label(buffer, Category.BUFFER, text(layer))
         if is_whole:
-            if id(network) not in self._named:
-                weakref.finalize(network, self._named.pop, id(network), None).atexit = False
-            self._named[id(network)] = weakref.ref(network)
+            self._named.add(id(network))
             self._networks += has_parameters
 
     def _layer_at(self, prefix: str, path: str, module: Any) -> str:
@@ -213,6 +210,7 @@ class Layers:
 
     def _forget(self, module: int) -> None:
         del self._paths[module], self._modules[module]
+        self._named.discard(module)
 
     def module(self, identity: int) -> Optional[Any]:
         """The module that ``id`` gives this for, if it has a path."""
@@ -223,8 +221,8 @@ class Layers:
         self._label_inputs(tensors(self._torch, value))
 
     def _label_inputs(self, given: Iterable[Any]) -> None:
-        kinds = self._torch.Tensor, self._torch.nn.Parameter
+        plain, parameter = self._torch.Tensor, self._torch.nn.Parameter
         for tensor in given:
-            # Asked first for the kind that most are: whether it is a parameter, PyTorch answers in Python.
-            if tensor.grad_fn is None and (type(tensor) is kinds[0] or not isinstance(tensor, kinds[1])):
+            # Most inputs are plain tensors. Of others PyTorch says in Python, which takes longer, whether they are parameters.
+            if tensor.grad_fn is None and (type(tensor) is plain or not isinstance(tensor, parameter)):
                 label(tensor, Category.INPUT, storage=self._labels.storage)
