@@ -5,8 +5,12 @@
 //! would ask for the same variable, without an end. (It also keeps the address in a register over calls, which costs the hot path
 //! four instructions.) On aarch64 the variables of a library that is there from the start are found without a call in any case.
 
+/// Not for programs: the library that is preloaded has words of this kind as well.
+///
 /// Defines a module with the functions `get` and `set` for a word of the calling thread. `$kind` is its type, one of a register's size;
 /// `$symbol` its name for the linker; `$operand` its first value as an operand of assembly, and `$value` the same as an expression.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! thread_word {
     ($(#[$doc:meta])* $name:ident: $kind:ty, $symbol:literal, $operand:ident $first:expr, $value:expr) => {
         $(#[$doc])*

@@ -4,19 +4,14 @@
 //!
 //! A module is told by its address, as `id` gives it: nothing here keeps one alive. A dictionary of Python's has what each is called,
 //! and that name's number.
-use std::cell::RefCell;
 use std::ptr;
 
 use alloc_tracker::unaided::as_tracker;
 
 use super::layers;
+use super::running::on_this_thread;
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
-
-thread_local! {
-    /// The modules whose forward pass runs on this thread, each with its scope; the outermost first.
-    static RUNNING: RefCell<Vec<(usize, u64)>> = const { RefCell::new(Vec::new()) };
-}
 
 static FUNCTIONS: [Definition; 4] = [
     Definition::new(c"enter", enter),
@@ -69,8 +64,7 @@ unsafe extern "C" fn enter(paths: *mut Object, arguments: *const *mut Object, co
 /// # Safety
 /// The thread holds the interpreter's lock, `paths` is a dictionary, and `module` an object.
 pub unsafe fn enter_named(python: &Interpreter, paths: *mut Object, module: *mut Object, anyway: bool) -> Option<bool> {
-    let is_outermost = RUNNING.try_with(|running| running.borrow().is_empty()).unwrap_or(true);
-    if is_outermost && !anyway {
+    if running() == 0 && !anyway {
         return Some(false);
     }
     // SAFETY: as the caller promises. The path stays the dictionary's, because nothing of Python's runs before its number has been read.
@@ -88,12 +82,12 @@ pub unsafe fn enter_named(python: &Interpreter, paths: *mut Object, module: *mut
 
 /// A thread that ends tells of no module any more.
 fn push(module: usize, layer: u32) {
-    let _ = RUNNING.try_with(|running| {
-        let mut running = running.borrow_mut();
-        if running.len() == running.capacity() {
-            as_tracker(|| running.reserve(1));
+    on_this_thread(|running| {
+        let mut modules = running.modules.borrow_mut();
+        if modules.len() == modules.capacity() {
+            as_tracker(|| modules.reserve(1));
         }
-        running.push((module, layers::enter(layer)));
+        modules.push((module, layers::enter(layer)));
     });
 }
 
@@ -113,18 +107,18 @@ unsafe extern "C" fn leave(_paths: *mut Object, arguments: *const *mut Object, c
 
 /// How many modules run on this thread.
 pub fn running() -> usize {
-    RUNNING.try_with(|running| running.borrow().len()).unwrap_or(0)
+    on_this_thread(|running| running.modules.borrow().len()).unwrap_or(0)
 }
 
 /// What `leave` does, for the module at this address.
 pub fn leave_address(module: usize) -> bool {
-    RUNNING.try_with(|running| pop(&mut running.borrow_mut(), module)).unwrap_or(false)
+    on_this_thread(|running| pop(&mut running.modules.borrow_mut(), module)).unwrap_or(false)
 }
 
-fn pop(running: &mut Vec<(usize, u64)>, module: usize) -> bool {
-    let Some(place) = running.iter().rposition(|&(one, _)| one == module) else { return false };
-    layers::leave(running[place].1);
-    running.truncate(place);
+fn pop(modules: &mut Vec<(usize, u64)>, module: usize) -> bool {
+    let Some(place) = modules.iter().rposition(|&(one, _)| one == module) else { return false };
+    layers::leave(modules[place].1);
+    modules.truncate(place);
     place == 0
 }
 
@@ -134,7 +128,7 @@ fn pop(running: &mut Vec<(usize, u64)>, module: usize) -> bool {
 /// Python calls it.
 unsafe extern "C" fn innermost(_paths: *mut Object, arguments: *const *mut Object, count: isize) -> *mut Object {
     let run = |python: &Interpreter, &[]: &[*mut Object; 0], _| {
-        let innermost = RUNNING.try_with(|running| running.borrow().last().map_or(0, |&(module, _)| module));
+        let innermost = on_this_thread(|running| running.modules.borrow().last().map_or(0, |&(module, _)| module));
         // SAFETY: the thread holds the interpreter's lock while Python waits.
         unsafe { python.of_address(innermost.unwrap_or(0)) }
     };

@@ -11,6 +11,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use alloc_tracker::thread_word;
+
 use super::nested;
 
 /// So many events may run on a thread, within each other. Those in them are told with their names.
@@ -19,14 +21,34 @@ const MOST: usize = 16;
 /// Where the engine makes its records: what the call returns to. 0: not known.
 static PLACE: AtomicUsize = AtomicUsize::new(0);
 
+thread_word!(
+    /// The record that was made last.
+    made: usize, "alloc_tracker_made_record", const 0, 0
+);
+thread_word!(
+    /// From where it was made.
+    made_from: usize, "alloc_tracker_made_record_from", const 0, 0
+);
+thread_word!(
+    /// The record of an event that came with its name and runs; 0 where none does.
+    named: usize, "alloc_tracker_named_event", const 0, 0
+);
+thread_word!(
+    /// From where it was made.
+    named_from: usize, "alloc_tracker_named_event_from", const 0, 0
+);
+thread_word!(
+    /// So many events run without a name.
+    count: usize, "alloc_tracker_event_count", const 0, 0
+);
+thread_word!(
+    /// The record of the innermost of these.
+    innermost: usize, "alloc_tracker_innermost_event", const 0, 0
+);
+
 thread_local! {
-    /// The record that was made last, and from where.
-    static MADE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    /// The record of an event that came with its name and runs, and from where.
-    static NAMED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    /// The records of the events that run without a name, the innermost last.
-    static RUNNING: [Cell<usize>; MOST] = const { [const { Cell::new(0) }; MOST] };
-    static COUNT: Cell<usize> = const { Cell::new(0) };
+    /// The records of those around it, the outermost first.
+    static AROUND: [Cell<usize>; MOST - 1] = const { [const { Cell::new(0) }; MOST - 1] };
 }
 
 /// A record of the scope of operators is made at an address, called from `place`. Whether it is an event that runs without a name
@@ -35,35 +57,41 @@ pub fn is_made(record: usize, place: usize) -> bool {
     if !nested::is_on() {
         return false;
     }
-    let count = COUNT.get();
+    let count = count::get();
     if PLACE.load(Ordering::Relaxed) != place || count == MOST {
-        MADE.set((record, place));
+        made::set(record);
+        made_from::set(place);
         return false;
     }
-    RUNNING.with(|running| running[count].set(record));
-    COUNT.set(count + 1);
+    if count > 0 {
+        AROUND.with(|around| around[count - 1].set(innermost::get()));
+    }
+    innermost::set(record);
+    count::set(count + 1);
     true
 }
 
 /// An event has come with its name, and with this record.
 pub fn came(record: usize) {
-    let made = MADE.get();
-    if made.0 == record {
-        NAMED.set(made);
+    if made::get() == record {
+        named::set(record);
+        named_from::set(made_from::get());
     }
 }
 
 /// A record is destroyed. Whether it was an event that ran without a name.
 pub fn is_destroyed(record: usize) -> bool {
-    let count = COUNT.get();
-    if count > 0 && RUNNING.with(|running| running[count - 1].get()) == record {
-        COUNT.set(count - 1);
+    let count = count::get();
+    if count > 0 && innermost::get() == record {
+        if count > 1 {
+            innermost::set(AROUND.with(|around| around[count - 2].get()));
+        }
+        count::set(count - 1);
         return true;
     }
-    let (named, place) = NAMED.get();
-    if named == record && named != 0 {
-        NAMED.set((0, 0));
-        PLACE.store(place, Ordering::Relaxed);
+    if named::get() == record {
+        named::set(0);
+        PLACE.store(named_from::get(), Ordering::Relaxed);
     }
     false
 }
@@ -82,6 +110,7 @@ mod tests {
         assert!(!is_destroyed(200));
         assert!(is_made(100, 8) && !is_made(150, 7) && is_made(200, 8));
         assert!(!is_destroyed(150));
-        assert!(is_destroyed(200) && is_destroyed(100) && !is_destroyed(100));
+        assert!(is_made(250, 8), "within two others");
+        assert!(is_destroyed(250) && is_destroyed(200) && is_destroyed(100) && !is_destroyed(100));
     }
 }

@@ -22,7 +22,7 @@
 //! `own.rs` finds the functions of libtorch's that `storages.rs`, `devices.rs`, `gradients.rs` and `asked.rs` stand before. `field.rs` is how
 //! `layout.rs` looks for fields, and `objects.rs` for the way from a tensor to its memory.
 //!
-//! `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter;
+//! `running.rs` has what runs on each thread. `builtins.rs` has what Python calls for each module that runs, and `tensors.rs` for each parameter;
 //! `layers.rs` what that does. `calls.rs` is around each call of a module, `around.rs` around backward passes and batches.
 //!
 //! Nothing is believed that the trial has not shown on this very libtorch. Where it shows that operators come with their names
@@ -48,6 +48,7 @@ mod nested;
 mod objects;
 mod operators;
 mod own;
+mod running;
 mod storages;
 mod tensors;
 mod trial;

@@ -1,5 +1,4 @@
 //! libtorch's operators, as the core is told of them.
-use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -7,22 +6,15 @@ use std::sync::OnceLock;
 use alloc_torch_core::{
     Attribution, Gradient, Operator, OperatorStack, SequenceTable, TrackerHooks, is_compiled_region,
 };
-use alloc_tracker::unaided::as_tracker;
 
 use super::layout::Layout;
 use super::libtorch::{Libtorch, RecordFunction, Watched};
-use super::{engine, nested};
+use super::{engine, nested, running};
 
 static SEQUENCES: SequenceTable = SequenceTable::new();
 
 /// The process's own.
 pub static ATTRIBUTION: Attribution<TrackerHooks> = Attribution::new(TrackerHooks, &SEQUENCES);
-
-thread_local! {
-    /// Made when the thread runs its first operator: it has 12 KiB, and what a library has for each thread lies in that thread's
-    /// stack, in programs that never saw libtorch as well.
-    static OPERATORS: OnceCell<Box<OperatorStack<TrackerHooks>>> = const { OnceCell::new() };
-}
 
 /// What is watched, and where its records have their numbers, if that is known.
 static WATCHED: OnceLock<(Libtorch, Option<Layout>)> = OnceLock::new();
@@ -138,9 +130,5 @@ unsafe fn starts(function: *const RecordFunction, watched: Watched) {
 /// Does something to the stack of this thread's operators. A panic costs what it was about to tell and nothing else; a thread
 /// that ends has no stack any more.
 fn on_this_thread(work: impl FnOnce(&OperatorStack<TrackerHooks>)) {
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        OPERATORS.try_with(|operators| {
-            work(operators.get_or_init(|| as_tracker(|| Box::new(OperatorStack::new()))));
-        })
-    }));
+    let _ = catch_unwind(AssertUnwindSafe(|| running::on_this_thread(|running| work(&running.operators))));
 }
