@@ -119,7 +119,7 @@ def _that_tells(locks: Any, thread: _Thread, layers: Dict[str, bytes]) -> Any:
 
 def after(module: str, told: Callable[[Any], None]) -> None:
     """Has ``told`` called with a module: now if it has been imported, else as soon as it is, on the thread that does. It must not raise."""
-    if module in sys.modules:
+    if _is_ready(module):
         told(sys.modules[module])
     else:
         _waiting[module] = told

@@ -7,8 +7,6 @@ use tests::{Ran, folder, requested, requested_by_layer, rows, run, tables, text}
 
 use super::python_torch::{python, script};
 
-/// The layer of the region, in `Net`.
-const REGION: &str = "Net.compiled 0/0";
 /// A batch of 16 through 64, 128 and 32 features.
 const BATCH: u64 = 16;
 /// Weight and bias of each layer.
@@ -27,11 +25,29 @@ fn recorded(name: &str, words: &[&str], folder: &Path) -> Option<(Ran, Timeline)
 fn recorded_aloud(name: &str, words: &[&str], folder: &Path) -> Option<(Ran, Timeline)> {
     let mut python = python()?;
     let out = folder.join("run.timeline.json");
-    python.env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor"));
+    // Up to PyTorch 2.4 Inductor takes code from its cache only where this says so.
+    python.env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor")).env("TORCHINDUCTOR_FX_GRAPH_CACHE", "1");
     let ran =
         run(python.args(["-m", "alloc_tracker", "-q", "--stacks", "off", "-o", text(&out), &script(name)]).args(words));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     Some((ran, alloc_timeline::load(&out).unwrap_or_else(|error| panic!("{error}"))))
+}
+
+/// The first two numbers of PyTorch's version.
+fn version(timeline: &Timeline) -> (u32, u32) {
+    let version = timeline.run["torch"].as_str().expect("a text");
+    let mut parts = version.split('.').map(|part| part.parse().expect("a number"));
+    (parts.next().expect("2"), parts.next().expect("a minor version"))
+}
+
+/// The number of the first region, as names have it: none up to PyTorch 2.5.
+fn number(timeline: &Timeline) -> &'static str {
+    if version(timeline) < (2, 6) { "" } else { " 0/0" }
+}
+
+/// The layer of the region, in `Net`.
+fn region(timeline: &Timeline) -> String {
+    format!("Net.compiled{}", number(timeline))
 }
 
 /// Bytes by layer.
@@ -43,14 +59,16 @@ fn by_layer(layers: &[(&str, u64)]) -> BTreeMap<String, u64> {
 fn check_training(backend: &str, folder: &Path) {
     let Some((ran, timeline)) = recorded("compiled.py", &[backend], folder) else { return };
     let kept: u64 = KEPT.iter().map(|(_, bytes)| bytes).sum();
+    let region = region(&timeline);
     if backend == "saved" {
         // What AOTAutograd's graph returns that it has made. Beside what is kept, that is the gradient's own graph's.
         assert_eq!(ran.stdout, format!("saved 3 {kept}\n"));
     }
-    // The code that Inductor writes tells which module of the region it is in.
+    // The code that Inductor writes tells which module of the region it is in, and a graph that calls modules does.
     let (after_forward, after_backward) = match backend {
-        "inductor" => (by_layer(&KEPT), by_layer(&KEPT[2..])),
-        _ => (by_layer(&[(REGION, kept)]), by_layer(&[(REGION, KEPT[2].1)])),
+        "inductor" | "modules" => (by_layer(&KEPT), by_layer(&KEPT[2..])),
+        "eager" if version(&timeline) < (2, 5) => (by_layer(&KEPT), by_layer(&KEPT[2..])),
+        _ => (by_layer(&[(&region, kept)]), by_layer(&[(&region, KEPT[2].1)])),
     };
     assert_eq!(timeline.steps.len(), 3);
     let parameters = PARAMETERS.map(|(layer, bytes)| (layer.to_owned(), bytes)).into();
@@ -59,7 +77,8 @@ fn check_training(backend: &str, folder: &Path) {
     let activations = requested_by_layer(&timeline, forward, Category::Activation);
     assert_eq!(activations, after_forward, "{backend}");
     for (scope, _) in rows(&timeline, forward).filter(|(_, row)| row.category == Category::Activation) {
-        assert_eq!((scope.phase.as_str(), scope.op.as_str()), ("forward", "Torch-Compiled Region: 0/0"));
+        let number = number(&timeline).replace(' ', ": ");
+        assert_eq!((scope.phase.as_str(), &scope.op), ("forward", &format!("Torch-Compiled Region{number}")));
     }
     assert_eq!(requested_by_layer(&timeline, forward, Category::Parameter), parameters);
     assert_eq!(requested_by_layer(&timeline, forward, Category::OptimizerState), parameters);
@@ -73,7 +92,7 @@ fn check_training(backend: &str, folder: &Path) {
     assert_eq!(requested_by_layer(&timeline, backward, Category::Activation), after_backward, "{backend}");
     // What compiling left: objects of Dynamo's and Inductor's, in no phase of the training.
     let compiling: u64 = rows(&timeline, backward)
-        .filter(|(scope, _)| scope.phase == "compile" && scope.layer == REGION)
+        .filter(|(scope, _)| scope.phase == "compile" && scope.layer == region)
         .map(|(_, row)| row.requested_bytes)
         .sum();
     assert!(compiling > 100 << 10, "{backend}: {compiling}");
@@ -91,6 +110,11 @@ fn check_training(backend: &str, folder: &Path) {
 #[test]
 fn a_region_of_dynamos_is_a_layer() {
     check_training("eager", folder().path());
+}
+
+#[test]
+fn modules_that_a_graph_calls_are_layers() {
+    check_training("modules", folder().path());
 }
 
 #[test]
@@ -141,7 +165,7 @@ fn code_that_was_compiled_without_the_recorder_is_its_regions() {
     assert!(said.len() == 1 && said[0].contains("TORCHINDUCTOR_CACHE_DIR"), "{}", ran.stderr);
     let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };
     let kept = KEPT.iter().map(|(_, bytes)| bytes).sum();
-    assert_eq!(requested_by_layer(&timeline, forward, Category::Activation), by_layer(&[(REGION, kept)]));
+    assert_eq!(requested_by_layer(&timeline, forward, Category::Activation), by_layer(&[(&region(&timeline), kept)]));
 }
 
 /// Removes the recorder's files from Inductor's cache; returns how many there were.
@@ -189,9 +213,10 @@ fn blocks_and_functions_have_the_layers_of_their_modules() {
     };
     let mut gradients: BTreeMap<String, u64> = (0..3).flat_map(norm_up_down).collect();
     gradients.insert("head".to_owned(), (64 * 4 + 4) * 4);
-    for way in ["blocks", "function"] {
+    for (way, words) in [("blocks", &[][..]), ("function", &[]), ("function", &["modules"])] {
         let folder = folder();
-        let Some((_, timeline)) = recorded("compiled_in_ways.py", &[way, "inductor"], folder.path()) else { return };
+        let words: Vec<&str> = [way, "inductor"].iter().chain(words).copied().collect();
+        let Some((_, timeline)) = recorded("compiled_in_ways.py", &words, folder.path()) else { return };
         let [.., backward] = tables(&timeline, "after backward")[..] else { panic!("no table") };
         assert_eq!(requested_by_layer(&timeline, backward, Category::Gradient), gradients, "{way}");
         let [.., forward] = tables(&timeline, "after forward")[..] else { panic!("no table") };

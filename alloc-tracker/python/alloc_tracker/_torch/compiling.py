@@ -8,18 +8,13 @@ compilers and Inductor's workers, is not recorded.
 import ctypes
 import functools
 import sys
-import threading
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Callable, Iterator, Sequence
 
 from .. import _imports as imports
 from .._library import functions, text
+from .phases import Phases
 from .safely import Watch
-
-
-class _Thread(threading.local):
-    compiles = False
-    """Whether this thread is in the phase already."""
 
 
 class _Compiling:
@@ -47,9 +42,9 @@ class _Compiling:
 class Compiling:
     """Enters the phase ``compile``."""
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._thread = _Thread()
+    def __init__(self, watch: Watch, phases: Phases) -> None:
+        self._watch, self._phases = watch, phases
+        self._has_callbacks = False
         self._follow = ctypes.PyDLL(None).alloc_tracker_follow_children
         self._follow.argtypes = [ctypes.c_bool]
         self._follow.restype = ctypes.c_bool
@@ -58,9 +53,9 @@ class Compiling:
 
     def _begin(self, region: str) -> Callable[[], None]:
         """Enters the phase, in the layer of this region if it has a name. Returns what leaves it."""
-        if not self._watch.is_on or self._thread.compiles:
+        if not self._watch.is_on or self._phases.thread.compiles:
             return lambda: None
-        self._thread.compiles = True
+        self._phases.thread.compiles = True
         followed = self._follow(False)
         phase = functions.enter_phase(b"compile")
         if region:
@@ -70,7 +65,7 @@ class Compiling:
             # With all that was entered in it.
             functions.leave(phase)
             self._follow(followed)
-            self._thread.compiles = False
+            self._phases.thread.compiles = False
 
         return end
 
@@ -81,6 +76,7 @@ class Compiling:
         install = getattr(handler, "install_callbacks", None)
         if install is None:
             return
+        self._has_callbacks = True
 
         region_of = self._watch.apart(_region_of)
 
@@ -89,6 +85,26 @@ class Compiling:
             return _Compiling(self, install(*args, **named), region_of(args))
 
         handler.install_callbacks = wrapped
+
+    def of_frames(self, dynamo: Any) -> None:
+        """``torch._dynamo`` has been imported. Up to PyTorch 2.5 it has no such callbacks, and what compiles a frame is told; regions have
+        no numbers there."""
+        if self._has_callbacks:
+            return
+
+        frames = dynamo.convert_frame
+        frames._compile = self._around(frames._compile, "compiled")
+
+    def of_pools(self, module: Any) -> None:
+        """``torch._inductor.compile_worker.subproc_pool`` has been imported, which starts Inductor's workers: up to PyTorch 2.5 before
+        anything is compiled."""
+        pool = getattr(module, "SubprocPool", None)
+        if pool is not None:
+            pool.__init__ = self._around(pool.__init__, "")
+
+    def _around(self, run: Callable, region: str) -> Callable:
+        """The function, within the phase."""
+        return self._phases.around(run, lambda: self.begin(region), lambda end, _result: end())
 
     def of_threads(self, module: Any) -> None:
         """``torch._inductor.async_compile`` has been imported, which has compilers run by threads of its own."""
@@ -158,12 +174,14 @@ def _hide(torch: Any) -> None:
                 skip(code)
 
 
-def tell(torch: Any, watch: Watch) -> None:
+def tell(torch: Any, watch: Watch, phases: Phases) -> None:
     """Has the phase told, and this package hidden."""
     watch.safely(_hide)(torch)
-    compiling = Compiling(watch)
+    compiling = Compiling(watch, phases)
     for name, told in (
         ("torch._dynamo.callback", compiling.of_callbacks),
+        ("torch._dynamo", compiling.of_frames),
         ("torch._inductor.async_compile", compiling.of_threads),
+        ("torch._inductor.compile_worker.subproc_pool", compiling.of_pools),
     ):
         imports.after(name, watch.safely(told))

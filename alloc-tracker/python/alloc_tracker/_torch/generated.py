@@ -17,7 +17,7 @@ import sys
 import threading
 import weakref
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from .. import _imports as imports
 from .._library import functions, text
@@ -73,7 +73,14 @@ def _path_of_buffer(buffer: Any) -> Optional[_Path]:
     path = None if last is None else _path_of(last)
     if path is not None or (last is not None and _is_programs(last)):
         return path
-    return next(filter(None, map(_path_of, getattr(buffer, "origins", ()))), None)
+    return next(filter(None, map(_path_of, _last_first(getattr(buffer, "origins", ())))), None)
+
+
+def _last_first(origins: Any) -> Iterable[Any]:
+    """The operators that a buffer is made from, the last first, as Inductor has them; in PyTorch 2.4 it has them in no order."""
+    if type(origins) is not set or not origins:
+        return origins
+    return [node for node in reversed(next(iter(origins)).graph.nodes) if node in origins]
 
 
 class _Rewriting:

@@ -17,8 +17,9 @@ _DEEP = 100
 
 
 def _is_graph(module: Any) -> bool:
-    """Whether it is a graph as `torch.compile` makes it, without a module in it. That is no layer: what runs it is one."""
-    return not module._modules and any(kind.__name__ == "GraphModule" for kind in type(module).__mro__)
+    """Whether it is a graph as `torch.compile` makes it. That is no layer: what runs it is one."""
+    is_dynamos = not module._modules or hasattr(module, "compile_subgraph_reason")
+    return is_dynamos and any(kind.__name__ == "GraphModule" for kind in type(module).__mro__)
 
 
 class _Thread(threading.local):
@@ -127,8 +128,14 @@ class Layers:
 
     def _begin(self, module: Any, *args: Any) -> None:
         """A module begins that is the outermost, or has no path yet."""
-        if id(module) not in self._paths and _is_graph(module):
+        if self._phases.thread.compiles:
+            # Dynamo tries the parts of a graph, up to PyTorch 2.4 as modules that it has copied.
             return
+        if id(module) not in self._paths and (_is_graph(module) or _is_graph(self._whole(module))):
+            twin = self._twin(module)
+            if twin is None:
+                return
+            self._call(module, twin)
         outer = self._paths.get(self._running.innermost())
         if outer is None:
             self._begin_network(module, args)
@@ -136,6 +143,12 @@ class Layers:
             # A module that was made after the first pass, or that is no attribute of another.
             self._call(module, f"{outer[0]}.{type(module).__name__}")
         self._running.enter(module, True)
+
+    def _twin(self, module: Any) -> Optional[str]:
+        """The layer of a module that has the same attributes. Dynamo up to PyTorch 2.4 has such ones in its graphs, one for each module of the
+        program's."""
+        twins = (known for known in self._modules if getattr(self.module(known), "__dict__", None) is module.__dict__)
+        return next((self._paths[known][0] for known in twins), None)
 
     def _outputs(self, result: Any) -> None:
         for tensor in tensors(self._torch, result):

@@ -16,6 +16,8 @@ class _Thread(threading.local):
         """The scope between the end of a forward pass and what follows."""
         self.backward = 0
         """How many backward passes run on this thread, within each other."""
+        self.compiles = False
+        """Whether something is compiled on it."""
 
 
 class Phases:
@@ -70,7 +72,7 @@ class Phases:
                 self.thread.backward -= 1
                 functions.leave(scope)
 
-        return self._around(run, begin, end)
+        return self.around(run, begin, end)
 
     def in_data(self, run: Callable, met: Callable) -> Callable:
         """The iterator of a ``DataLoader``, as the phase ``data``. ``met`` is told of each batch."""
@@ -85,9 +87,9 @@ class Phases:
                 met(batch)
             functions.leave(scope)
 
-        return self._around(run, begin, end)
+        return self.around(run, begin, end)
 
-    def _around(self, run: Callable, begin: Callable, end: Callable) -> Callable:
+    def around(self, run: Callable, begin: Callable, end: Callable) -> Callable:
         """What does what ``run`` does between ``begin()`` and ``end(begun, result)``, which must not raise. It stands in no traceback, except where
         the library can make no such function."""
         builtin = made(self._library.around_function((run, begin, end))) if HAS_BUILTINS else None

@@ -61,7 +61,7 @@ def install(torch: Any) -> None:
     iterator = loading._BaseDataLoaderIter
     iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
     watch_shared(torch, watch)
-    _before_compiling(torch, watch, torch_functions, modules_run, layers)
+    _before_compiling(torch, watch, torch_functions, modules_run, layers, phases)
     functions.fact(b"torch", torch.__version__.encode())
 
 
@@ -77,7 +77,9 @@ def _tell_backward(torch: Any, phases: Any) -> None:
         torch.autograd.grad = phases.in_backward(torch.autograd.grad)
 
 
-def _before_compiling(torch: Any, watch: Any, torch_functions: Any, modules_run: Any, layers: Any) -> None:
+def _before_compiling(
+    torch: Any, watch: Any, torch_functions: Any, modules_run: Any, layers: Any, phases: Any
+) -> None:
     """Has compilations told, and this package hidden from them, once a part of torch is imported that compiles. Most programs import
     none."""
     is_told = False
@@ -90,7 +92,7 @@ def _before_compiling(torch: Any, watch: Any, torch_functions: Any, modules_run:
         from . import compiling, generated
 
         generated.tell(watch, torch_functions, modules_run, layers)
-        compiling.tell(torch, watch)
+        compiling.tell(torch, watch, phases)
 
     for name in ("torch._dynamo", "torch._inductor"):
         imports.after(name, watch.safely(tell))

@@ -1,7 +1,8 @@
-"""Trains two layers compiled by the backend that is named, three steps; as ``saved`` prints how many storages AOTAutograd's
+"""Trains two layers compiled by the backend that is named, three steps; as ``modules`` by ``eager``, whose graph calls modules as Dynamo had
+it do up to PyTorch 2.4; as ``saved`` prints how many storages AOTAutograd's
 forward graph makes and returns (the result, and what it saves for the backward pass), and their bytes."""
 
-import sys, torch, alloc_tracker
+import sys, torch, torch._dynamo, alloc_tracker
 
 backend = sys.argv[1]
 
@@ -15,6 +16,8 @@ class Net(torch.nn.Module):
         return self.b(self.act(self.a(x)))
 
 
+if backend == "modules":
+    backend, torch._dynamo.config.inline_inbuilt_nn_modules = "eager", False
 if backend == "saved":
     # As aot_eager, with the graphs looked at.
     from torch._dynamo.backends.common import aot_autograd
