@@ -65,10 +65,11 @@ fn check_training(backend: &str, folder: &Path) {
         assert_eq!(ran.stdout, format!("saved 3 {kept}\n"));
     }
     // The code that Inductor writes tells which module of the region it is in, and a graph that calls modules does.
-    let (after_forward, after_backward) = match backend {
-        "inductor" | "modules" => (by_layer(&KEPT), by_layer(&KEPT[2..])),
-        "eager" if version(&timeline) < (2, 5) => (by_layer(&KEPT), by_layer(&KEPT[2..])),
-        _ => (by_layer(&[(&region, kept)]), by_layer(&[(&region, KEPT[2].1)])),
+    let calls_modules = backend == "modules" || backend == "eager" && version(&timeline) < (2, 5);
+    let (after_forward, after_backward) = if backend == "inductor" || calls_modules {
+        (by_layer(&KEPT), by_layer(&KEPT[2..]))
+    } else {
+        (by_layer(&[(&region, kept)]), by_layer(&[(&region, KEPT[2].1)]))
     };
     assert_eq!(timeline.steps.len(), 3);
     let parameters = PARAMETERS.map(|(layer, bytes)| (layer.to_owned(), bytes)).into();

@@ -8,48 +8,13 @@
 //! | a record is made, called from place P | it may be an event |
 //! | a callback gets that record, with an event's name | P makes events |
 //! | the record is destroyed | events from P can be told without a name: their ends are seen |
-use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use alloc_tracker::thread_word;
-
 use super::nested;
-
-/// So many events may run on a thread, within each other. Those in them are told with their names.
-const MOST: usize = 16;
+use super::running::{MOST_EVENTS, Running, on_this_thread};
 
 /// Where the engine makes its records: what the call returns to. 0: not known.
 static PLACE: AtomicUsize = AtomicUsize::new(0);
-
-thread_word!(
-    /// The record that was made last.
-    made: usize, "alloc_tracker_made_record", const 0, 0
-);
-thread_word!(
-    /// From where it was made.
-    made_from: usize, "alloc_tracker_made_record_from", const 0, 0
-);
-thread_word!(
-    /// The record of an event that came with its name and runs; 0 where none does.
-    named: usize, "alloc_tracker_named_event", const 0, 0
-);
-thread_word!(
-    /// From where it was made.
-    named_from: usize, "alloc_tracker_named_event_from", const 0, 0
-);
-thread_word!(
-    /// So many events run without a name.
-    count: usize, "alloc_tracker_event_count", const 0, 0
-);
-thread_word!(
-    /// The record of the innermost of these.
-    innermost: usize, "alloc_tracker_innermost_event", const 0, 0
-);
-
-thread_local! {
-    /// The records of those around it, the outermost first.
-    static AROUND: [Cell<usize>; MOST - 1] = const { [const { Cell::new(0) }; MOST - 1] };
-}
 
 /// A record of the scope of operators is made at an address, called from `place`. Whether it is an event that runs without a name
 /// from now on.
@@ -57,43 +22,46 @@ pub fn is_made(record: usize, place: usize) -> bool {
     if !nested::is_on() {
         return false;
     }
-    let count = count::get();
-    if PLACE.load(Ordering::Relaxed) != place || count == MOST {
-        made::set(record);
-        made_from::set(place);
-        return false;
-    }
-    if count > 0 {
-        AROUND.with(|around| around[count - 1].set(innermost::get()));
-    }
-    innermost::set(record);
-    count::set(count + 1);
-    true
+    let made = |running: &Running| {
+        let count = running.event_count.get();
+        // An event within so many others is told with its name.
+        if PLACE.load(Ordering::Relaxed) != place || count == MOST_EVENTS {
+            running.made_record.set((record, place));
+            return false;
+        }
+        running.events[count].set(record);
+        running.event_count.set(count + 1);
+        true
+    };
+    on_this_thread(made).unwrap_or(false)
 }
 
 /// An event has come with its name, and with this record.
 pub fn came(record: usize) {
-    if made::get() == record {
-        named::set(record);
-        named_from::set(made_from::get());
-    }
+    on_this_thread(|running| {
+        let made = running.made_record.get();
+        if made.0 == record {
+            running.named_event.set(made);
+        }
+    });
 }
 
 /// A record is destroyed. Whether it was an event that ran without a name.
 pub fn is_destroyed(record: usize) -> bool {
-    let count = count::get();
-    if count > 0 && innermost::get() == record {
-        if count > 1 {
-            innermost::set(AROUND.with(|around| around[count - 2].get()));
+    let destroyed = |running: &Running| {
+        let count = running.event_count.get();
+        if count > 0 && running.events[count - 1].get() == record {
+            running.event_count.set(count - 1);
+            return true;
         }
-        count::set(count - 1);
-        return true;
-    }
-    if named::get() == record {
-        named::set(0);
-        PLACE.store(named_from::get(), Ordering::Relaxed);
-    }
-    false
+        let (named, place) = running.named_event.get();
+        if named == record && named != 0 {
+            running.named_event.set((0, 0));
+            PLACE.store(place, Ordering::Relaxed);
+        }
+        false
+    };
+    on_this_thread(destroyed).unwrap_or(false)
 }
 
 #[cfg(test)]

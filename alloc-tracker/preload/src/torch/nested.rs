@@ -14,22 +14,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alloc_tracker::thread_word;
+use super::running::on_this_thread;
 
 /// Whether libtorch leaves out what need not be told.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 /// Whether somebody else has, or had, a callback in libtorch.
 static HAS_OTHERS: AtomicBool = AtomicBool::new(false);
-
-thread_word!(
-    /// What is told on this thread and runs, a bit for each, the innermost last: whether nothing need be told within it. Bits of more
-    /// than 64 are lost, and then all is told.
-    bits: u64, "alloc_tracker_operator_bits", const 0, 0
-);
-thread_word!(
-    /// The number of the first node for which no operator was noted.
-    first: i64, "alloc_tracker_first_node", const 0, 0
-);
 
 /// Leaves out operators from now on, unless somebody else wants to know of them.
 pub fn begin() {
@@ -54,7 +44,7 @@ pub fn is_left_out() -> bool {
 
 /// Whether the innermost that was told on this thread is one within which nothing need be told.
 fn is_quiet() -> bool {
-    bits::get() & 1 != 0
+    on_this_thread(|running| running.hiding.get() & 1 != 0).unwrap_or(false)
 }
 
 /// Whether nothing need be told within an operator or a node of this name: one of libtorch's own. What is written in Python has names
@@ -70,20 +60,23 @@ pub fn hides(name: &[u8], is_backward: bool) -> bool {
 
 /// Something starts that was told; `next` is the number that libtorch gives the next node.
 pub fn starts(hides: bool, next: i64) {
-    bits::set(bits::get() << 1 | u64::from(hides));
-    first::set(next);
+    on_this_thread(|running| {
+        running.hiding.set(running.hiding.get() << 1 | u64::from(hides));
+        running.first_node.set(next);
+    });
 }
 
 /// It ends.
 pub fn ends(next: i64) {
-    bits::set(bits::get() >> 1);
-    first::set(next);
+    on_this_thread(|running| {
+        running.hiding.set(running.hiding.get() >> 1);
+        running.first_node.set(next);
+    });
 }
 
 /// The numbers of the nodes that operators have made of which nothing was told, up to `next`; from then on they count as noted.
 pub fn made(next: i64) -> Range<i64> {
-    let first = first::get();
-    first::set(next);
+    let first = on_this_thread(|running| running.first_node.replace(next)).unwrap_or(next);
     if is_quiet() { first..next } else { next..next }
 }
 

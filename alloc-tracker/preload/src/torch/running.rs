@@ -1,4 +1,4 @@
-//! What runs on a thread: operators of libtorch's, and modules of Python's. A thread gets the memory for it with its first one, and
+//! What runs on a thread: operators and events of libtorch's, and modules of Python's. A thread gets the memory for it with its first one, and
 //! a word has the address: `thread_local!` alone takes a call for each look.
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -17,12 +17,36 @@ thread_local! {
     static OWNER: Owner = const { Owner(Cell::new(ptr::null())) };
 }
 
-/// The operators and modules that run on a thread. It has 12 KiB.
+/// So many of the autograd engine's events may run on a thread without a name, within each other.
+pub const MOST_EVENTS: usize = 16;
+
+/// What runs on a thread. It has 12 KiB.
 pub struct Running {
     /// Operators, as the core is told of them.
     pub operators: OperatorStack<TrackerHooks>,
     /// The modules whose forward pass runs, by address, each with its scope; the outermost first.
     pub modules: RefCell<Vec<(usize, u64)>>,
+    /// What is told and runs, a bit for each, the innermost last: whether nothing need be told within it. Bits of more than 64 are lost, and
+    /// then all is told.
+    pub hiding: Cell<u64>,
+    /// The number of the first node for which no operator was noted.
+    pub first_node: Cell<i64>,
+    /// The record that was made last, and from where.
+    pub made_record: Cell<(usize, usize)>,
+    /// The record of an event that came with its name and runs, and from where.
+    pub named_event: Cell<(usize, usize)>,
+    /// The records of the events that run without a name, the innermost last.
+    pub events: [Cell<usize>; MOST_EVENTS],
+    /// How many these are.
+    pub event_count: Cell<usize>,
+}
+
+impl Running {
+    fn new() -> Self {
+        let (modules, hiding, first_node, made_record, named_event, events, event_count) = Default::default();
+        let operators = OperatorStack::new();
+        Running { operators, modules, hiding, first_node, made_record, named_event, events, event_count }
+    }
 }
 
 /// Does something with what runs on this thread. A thread that ends has nothing any more: `None`.
@@ -40,9 +64,7 @@ pub fn on_this_thread<T>(work: impl FnOnce(&Running) -> T) -> Option<T> {
 fn first() -> Option<*const Running> {
     OWNER
         .try_with(|owner| {
-            let running: *const Running = as_tracker(|| {
-                Box::into_raw(Box::new(Running { operators: OperatorStack::new(), modules: RefCell::default() }))
-            });
+            let running: *const Running = as_tracker(|| Box::into_raw(Box::new(Running::new())));
             owner.0.set(running);
             own::set(running);
             running

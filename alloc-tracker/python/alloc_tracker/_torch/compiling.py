@@ -87,8 +87,8 @@ class Compiling:
         handler.install_callbacks = wrapped
 
     def of_frames(self, dynamo: Any) -> None:
-        """``torch._dynamo`` has been imported. Up to PyTorch 2.5 it has no such callbacks, and what compiles a frame is told; regions have
-        no numbers there."""
+        """``torch._dynamo`` has been imported. Where it has no such callbacks, as in PyTorch 2.4, the function that compiles a frame is
+        told. Regions have no numbers there."""
         if self._has_callbacks:
             return
 
@@ -96,8 +96,8 @@ class Compiling:
         frames._compile = self._around(frames._compile, "compiled")
 
     def of_pools(self, module: Any) -> None:
-        """``torch._inductor.compile_worker.subproc_pool`` has been imported, which starts Inductor's workers: up to PyTorch 2.5 before
-        anything is compiled."""
+        """``torch._inductor.compile_worker.subproc_pool`` has been imported, which starts Inductor's workers: in PyTorch 2.4 before anything
+        is compiled."""
         pool = getattr(module, "SubprocPool", None)
         if pool is not None:
             pool.__init__ = self._around(pool.__init__, "")
