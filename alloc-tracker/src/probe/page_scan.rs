@@ -1,6 +1,7 @@
 //! Asks the kernel which pages of a range are present, and which are its page of zeroes: `ioctl(PAGEMAP_SCAN)` on /proc/self/pagemap,
-//! from Linux 6.7 on (Documentation/admin-guide/mm/pagemap.rst; include/uapi/linux/fs.h). To find pages of zeroes takes about as long
-//! as `mincore`, to find all that are present five times as long.
+//! from Linux 6.7 on (Documentation/admin-guide/mm/pagemap.rst; include/uapi/linux/fs.h). In memory that is in use, to find
+//! pages of zeroes takes about as long as `mincore`, to find all that are present five times as long; where most pages were never touched, a
+//! quarter and a half.
 //!
 //! The words of /proc/self/pagemap do not tell the page of zeroes from a page that is shared with a forked child.
 use std::fs::File;

@@ -49,6 +49,11 @@ impl Pagemap {
         ranges.iter().map(|range| page_scan::zeroes(file, range)).sum()
     }
 
+    /// Whether a scan tells pages of zeroes from all others.
+    pub fn scans(&self) -> bool {
+        self.scannable().is_some()
+    }
+
     fn scannable(&self) -> Option<&std::fs::File> {
         self.file.as_ref().filter(|_| self.scans)?.own()
     }
@@ -186,6 +191,14 @@ pub fn each_portion(range: &Range, mut work: impl FnMut(usize, &[u8])) {
 }
 
 #[cfg(test)]
+impl Pagemap {
+    /// The instrument before Linux 6.7.
+    pub fn of_words() -> Self {
+        Pagemap { scans: false, ..Pagemap::open() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -205,7 +218,7 @@ mod tests {
         let without = Pagemap { file: None, ..Pagemap::open() };
         let expected = Pages { present: bytes(11), resident: bytes(11), unclear: 0 };
         assert_eq!(without.pages(range.start + 1, range.end - 1), expected);
-        let (pagemap, words) = (Pagemap::open(), Pagemap { scans: false, ..Pagemap::open() });
+        let (pagemap, words) = (Pagemap::open(), Pagemap::of_words());
         if pagemap.file.is_none() {
             return println!("SKIPPED: no /proc/self/pagemap");
         }

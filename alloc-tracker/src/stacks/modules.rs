@@ -7,11 +7,13 @@
 //! The tables are read from the files and not from where the loader has mapped them, because a library may be unloaded
 //! while they are read. The loader is not called at all, so no thread has to wait for its lock.
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use framehop::{Module, Unwinder};
-use procfs_core::FromRead;
+use procfs_core::FromBufRead;
 use procfs_core::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 
 use super::code_map::{self, ADDRESS_BITS, CodeMap, Native, Range, Retired};
@@ -92,8 +94,7 @@ impl Modules {
 
     /// Brings the modules and the code map up to date. Returns whether anything has changed.
     fn renew(&mut self) -> bool {
-        let Ok(maps) = MemoryMaps::from_file("/proc/self/maps") else { return false };
-        let found: HashSet<Piece> = maps.iter().filter_map(code).collect();
+        let Ok(found) = File::open("/proc/self/maps").map(BufReader::new).and_then(pieces) else { return false };
         let gone: Vec<Piece> = self.pieces.keys().filter(|&piece| !found.contains(piece)).cloned().collect();
         let fresh: Vec<Piece> = found.into_iter().filter(|piece| !self.pieces.contains_key(piece)).collect();
         if gone.is_empty() && fresh.is_empty() && code_map::is_there() && !self.pieces.is_empty() {
@@ -169,6 +170,24 @@ pub fn with_modules<T>(test: impl FnOnce(&Modules, &CodeMap) -> T) -> T {
     result
 }
 
+/// The pieces of code in a text like /proc/self/maps. Most lines are of mappings without code, and are not taken apart.
+///
+/// # Errors
+/// What could not be read, or is not such a text.
+fn pieces(mut maps: impl BufRead) -> io::Result<HashSet<Piece>> {
+    let (mut with_code, mut line) = (Vec::new(), Vec::new());
+    while maps.read_until(b'\n', &mut line)? > 0 {
+        // The second column, such as `r-xp`.
+        let is_code = line.split(|byte| *byte == b' ').nth(1).is_some_and(|permissions| permissions.contains(&b'x'));
+        if is_code {
+            with_code.extend_from_slice(&line);
+        }
+        line.clear();
+    }
+    let maps = MemoryMaps::from_buf_read(&with_code[..]).map_err(io::Error::other)?;
+    Ok(maps.iter().filter_map(code).collect())
+}
+
 /// The mapping as a piece of code, if it holds code of a file.
 fn code(map: &MemoryMap) -> Option<Piece> {
     let MMapPath::Path(path) = &map.pathname else { return None };
@@ -183,8 +202,6 @@ fn code(map: &MemoryMap) -> Option<Piece> {
 
 #[cfg(test)]
 mod tests {
-    use procfs_core::FromBufRead;
-
     use super::*;
 
     #[test]
@@ -193,8 +210,7 @@ mod tests {
                     7f12346000-7f12347000 r--p 00001000 fe:01 99    /lib/a.so\n\
                     7f12347000-7f12348000 r-xp 00000000 00:00 0     [vdso]\n\
                     7f12348000-7f12349000 r-xp 00000000 00:00 0 \n";
-        let maps = MemoryMaps::from_buf_read(text.as_bytes()).unwrap();
-        let found: Vec<Piece> = maps.iter().filter_map(code).collect();
+        let found: Vec<Piece> = pieces(text.as_bytes()).unwrap().into_iter().collect();
         let [piece] = &found[..] else { panic!("{found:?}") };
         assert_eq!((piece.start, piece.end, piece.offset), (0x7f12345000, 0x7f12346000, 0x1000));
         assert_eq!((piece.inode, piece.path.to_str()), ((0xfe, 1, 99), Some("/lib/a lib.so")));
