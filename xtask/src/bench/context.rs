@@ -12,6 +12,8 @@ pub struct Bench<'a> {
     pub workloads: Programs,
     /// Whether fewer rounds are asked for.
     pub quick: bool,
+    /// How long rounds are added, where somebody said so.
+    pub minutes: Option<u32>,
 }
 
 impl Bench<'_> {
@@ -22,6 +24,7 @@ impl Bench<'_> {
 
     /// How long rounds are added to a measurement that the first ones cannot judge.
     pub fn patience(&self) -> Duration {
-        Duration::from_secs(if self.quick { 30 } else { 300 })
+        let usual = if self.quick { 30 } else { 300 };
+        Duration::from_secs(self.minutes.map_or(usual, |minutes| 60 * u64::from(minutes)))
     }
 }

@@ -37,6 +37,9 @@ pub struct BenchArgs {
     /// Fewer rounds: an answer in about three minutes, with a wider spread
     #[arg(long)]
     quick: bool,
+    /// Add rounds to rows that are not known yet for so many minutes, each time [default: 5, and half a minute with --quick]
+    #[arg(long, value_name = "MINUTES")]
+    patience: Option<u32>,
     /// Nothing but one JSON object on stdout
     #[arg(long)]
     json: bool,
@@ -79,7 +82,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     }
     let workloads = programs::build(workspace, &programs::WORKLOADS)?;
-    let bench = Bench { workspace, workloads, quick: args.quick };
+    let bench = Bench { workspace, workloads, quick: args.quick, minutes: args.patience };
     let mut measurements: Vec<Measurement> = Vec::new();
     for part in parts {
         measurements.extend(match part {

@@ -1,5 +1,5 @@
-//! A training step of ResNet-18: tracked with operator scopes and recorder, the same program with tracking off, and the
-//! trainer over the C library's malloc, taking turns step by step.
+//! A training step of ResNet-18: tracked with operator scopes and recorder, beside the same program with tracking off and beside the
+//! trainer over the C library's malloc. Two at a time take turns step by step.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
@@ -21,8 +21,12 @@ use crate::user_error::UserError;
 /// Steps that only warm caches and allocators up.
 const WARM_UP: usize = 2;
 
-/// Program and `--track` of the three contenders.
-const CONTENDERS: [(&str, &str); 3] = [("trainer", "on"), ("trainer", "off"), ("trainer-glibc", "off")];
+/// Program and `--track` of a contender.
+type Contending = (&'static str, &'static str);
+const TRACKED: Contending = ("trainer", "on");
+/// The same program, and so the same allocator, with tracking off.
+const OFF: Contending = ("trainer", "off");
+const GLIBC: Contending = ("trainer-glibc", "off");
 
 /// Images in a step of the runs that are compared with both others, and whose memory is reported.
 const BATCH: u32 = 32;
@@ -38,41 +42,43 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let timeline = scratch.path().join("bench.timeline.json");
     // Small steps are short: more of them for the same time.
     let (sets, steps, small_steps) = (bench.rounds(3, 2), bench.rounds(12, 6), bench.rounds(24, 15));
-    let turns = sets * ((WARM_UP + steps) * CONTENDERS.len() + (WARM_UP + small_steps) * 2);
+    let turns = sets * 2 * (2 * (WARM_UP + steps) + WARM_UP + small_steps);
     let progress = Progress::parts("bench: ResNet-18 training step", turns as u64);
-    let sets_of = |contenders: &[(&str, &str)], batch, steps, rows: &dyn Fn(&[Vec<Elapsed>]) -> Vec<Measurement>| {
-        let set = |_| take_turns(bench, &programs, (contenders, batch, steps), &timeline, &progress);
-        let judged = |sets: &[Vec<Vec<Vec<Elapsed>>>]| rows(&joined(&sets[0])).iter().all(Measurement::is_judged);
+    let sets_of = |other: Contending, batch, steps, rows: &dyn Fn([&[Elapsed]; 2]) -> Vec<Measurement>| {
+        let set = |_| take_turns(bench, &programs, ([TRACKED, other], batch, steps), &timeline, &progress);
+        let rows_of = |sets: &[Vec<Vec<Elapsed>>]| {
+            let [tracked, other] = [0, 1].map(|contender| joined(sets, contender));
+            rows([&tracked, &other])
+        };
+        let judged = |sets: &[Vec<Vec<Vec<Elapsed>>>]| rows_of(&sets[0]).iter().all(Measurement::is_judged);
         let sets = rounds_until(sets, bench.patience(), 1, set, judged)?;
-        anyhow::Ok(rows(&joined(&sets[0])))
+        anyhow::Ok(rows_of(&sets[0]))
     };
     let title =
         |batch, against| format!("ResNet-18 training step, batch {batch}, 224 x 224, 1 thread: tracked / {against}");
     let same = "the same program with tracking off";
-    let glibc = "untracked over glibc";
-    let mut rows = sets_of(&CONTENDERS, BATCH, steps, &|times| {
-        let both = [&times[0][..], &times[1]];
+    let mut rows = sets_of(OFF, BATCH, steps, &|times| {
         let cpu = title(BATCH, same) + ", in CPU time";
         vec![
-            ratio_of_steps("train_step_vs_same_allocator", title(BATCH, same), 1.01, both, steps),
-            cpu_ratio_of_steps("train_step_cpu_vs_same_allocator", cpu, 1.02, both, steps),
-            ratio_of_steps("train_step_vs_glibc", title(BATCH, glibc), 1.00, [&times[0], &times[2]], steps),
+            ratio_of_steps("train_step_vs_same_allocator", title(BATCH, same), 1.01, times, steps),
+            cpu_ratio_of_steps("train_step_cpu_vs_same_allocator", cpu, 1.02, times, steps),
         ]
     })?;
+    rows.extend(sets_of(GLIBC, BATCH, steps, &|times| {
+        vec![ratio_of_steps("train_step_vs_glibc", title(BATCH, "untracked over glibc"), 1.00, times, steps)]
+    })?);
     let memory = "tracker's memory on that run, bytes; limit 1 % of the peak + 16 MiB".to_owned();
     rows.push(tracker_memory::row("tracker_bytes", memory, &timeline)?);
-    rows.extend(sets_of(&CONTENDERS[..2], SMALL_BATCH, small_steps, &|times| {
-        let both = [&times[0][..], &times[1]];
-        vec![ratio_of_steps("small_train_step_vs_same_allocator", title(SMALL_BATCH, same), 1.05, both, small_steps)]
+    rows.extend(sets_of(OFF, SMALL_BATCH, small_steps, &|times| {
+        vec![ratio_of_steps("small_train_step_vs_same_allocator", title(SMALL_BATCH, same), 1.05, times, small_steps)]
     })?);
     progress.done("");
     Ok(rows)
 }
 
-/// The times of each contender in all sets, one set after the other.
-fn joined(sets: &[Vec<Vec<Elapsed>>]) -> Vec<Vec<Elapsed>> {
-    let contenders = sets.first().map_or(0, Vec::len);
-    (0..contenders).map(|contender| sets.iter().flat_map(|set| set[contender].clone()).collect()).collect()
+/// The times of a contender in all sets, one set after the other.
+fn joined(sets: &[Vec<Vec<Elapsed>>], contender: usize) -> Vec<Elapsed> {
+    sets.iter().flat_map(|set| set[contender].iter().copied()).collect()
 }
 
 /// Starts a process of each of these contenders and lets them do their steps in turn, one of them computing at a time.
@@ -80,13 +86,13 @@ fn joined(sets: &[Vec<Vec<Elapsed>>]) -> Vec<Vec<Elapsed>> {
 fn take_turns(
     bench: &Bench<'_>,
     programs: &Programs,
-    (contenders, batch, steps): (&[(&str, &str)], u32, usize),
+    (contenders, batch, steps): ([Contending; 2], u32, usize),
     timeline: &Path,
     progress: &Progress,
 ) -> Result<Vec<Vec<Elapsed>>> {
     let all = WARM_UP + steps;
-    let start = |contender: &(&str, &str)| Contender::start(bench, programs, *contender, [batch, all as u32], timeline);
-    let mut contenders = contenders.iter().map(start).collect::<Result<Vec<_>>>()?;
+    let start = |contender| Contender::start(bench, programs, contender, [batch, all as u32], timeline);
+    let mut contenders = contenders.into_iter().map(start).collect::<Result<Vec<_>>>()?;
     let mut times = rounds(all, contenders.len(), |contender| {
         let time = contenders[contender].step()?;
         progress.add(1);
@@ -111,7 +117,7 @@ impl Contender {
     fn start(
         bench: &Bench<'_>,
         programs: &Programs,
-        (program, track): (&str, &str),
+        (program, track): Contending,
         [batch, steps]: [u32; 2],
         timeline: &Path,
     ) -> Result<Self> {
