@@ -54,7 +54,11 @@ impl Progress {
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
         if let Some(total) = self.bar.length() {
-            self.print_plain(|| format!("{} %", position * 100 / total.max(1)));
+            self.print_plain(|| match position.saturating_sub(total) {
+                0 => format!("{} %", position * 100 / total.max(1)),
+                // Rounds were added.
+                more => format!("all of {total}, and {more} more"),
+            });
         }
     }
 

@@ -15,7 +15,7 @@ use super::device_probes::DeviceProbes;
 use super::limits;
 use super::reading::Readings;
 use super::spent::{self, Probe, Stopwatch};
-use super::status::{self, Statm};
+use super::status::{self, Sizes, Statm};
 use super::survey::Survey;
 use super::utilisation::UtilisationProbe;
 use crate::errands::Errands;
@@ -30,6 +30,8 @@ const SLOW_TICKS: u64 = 10;
 #[derive(Debug)]
 pub struct Probes {
     statm: Statm,
+    /// What `statm` said when it was last read.
+    resident: Option<Sizes>,
     cgroup: Cgroup,
     devices: DeviceProbes,
     coarse: Coarse,
@@ -47,6 +49,7 @@ impl Probes {
         Ok(Probes {
             devices: DeviceProbes::open(driver, calls)?,
             statm: Statm::open(),
+            resident: None,
             cgroup: Cgroup::find(),
             coarse: Coarse::new(),
             has_swap: limits::has_swap(),
@@ -72,14 +75,21 @@ impl Probes {
         self.coarse.told(new);
     }
 
-    /// Reads the resident set on every tick, and the slower probes on some. The resident set is the first reading.
-    /// `survey` is the latest one.
-    pub fn read(&mut self, tick: u64, survey: Option<&Survey>) -> Readings {
+    /// What is read on every tick: the resident set, which is the first reading, and what allocators of devices have told.
+    pub fn read(&mut self) -> Readings {
         let mut watch = Stopwatch::start();
-        let resident = self.statm.read();
-        let mut readings = vec![("rss".into(), resident.map(|resident| resident.rss))];
+        self.resident = self.statm.read();
+        let mut readings = vec![("rss".into(), self.resident.map(|resident| resident.rss))];
         watch.lap(Probe::Resident);
         readings.extend(DeviceBooks::totals());
+        readings
+    }
+
+    /// What a sample has besides: on some ticks the slower probes. Counts pages for the coarse book if that is due. `survey` is the
+    /// latest one.
+    pub fn read_more(&mut self, tick: u64, survey: Option<&Survey>) -> Readings {
+        let mut watch = Stopwatch::start();
+        let mut readings = Readings::new();
         let now = sys::now_ns();
         if tick.is_multiple_of(SLOW_TICKS) && spent::fits(Probe::Columns, 1, now) {
             readings.extend(allocator::read());
@@ -95,7 +105,7 @@ impl Probes {
             readings.extend(self.devices.read());
             watch.lap(Probe::Devices);
         }
-        self.coarse.read(now, resident, survey);
+        self.coarse.read(now, self.resident, survey);
         readings
     }
 

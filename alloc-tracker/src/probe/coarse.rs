@@ -3,7 +3,7 @@
 //! ```text
 //! rss = live + rss_files + rss_tracker + rss_stacks + rss_allocator + rss_other - rss_untouched + rest
 //!
-//! on every tick      live; rss and the files' pages, from statm
+//! in every sample    live; rss and the files' pages, from statm
 //! some ticks later   what the allocator claims; the resident pages of its mappings; the tracker's memory
 //! from the survey    stacks, data and other anonymous memory, written pages of files
 //! ```
@@ -75,7 +75,7 @@ impl Coarse {
         self.instruments.told(new);
     }
 
-    /// Takes over the resident set of this tick and the latest survey, and counts pages if that is due at the clock's time
+    /// Takes over the resident set of this sample and the latest survey, and counts pages if that is due at the clock's time
     /// `now_ns`.
     pub fn read(&mut self, now_ns: u64, resident: Option<Sizes>, survey: Option<&Survey>) {
         self.resident = resident;

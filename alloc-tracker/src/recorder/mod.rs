@@ -3,8 +3,8 @@
 //! ```text
 //! event ring -> state.rs (one reader at a time) -> alloc-replay -> records
 //!                                                                     |
-//! probes --------------------------> recording.rs (ticks) ------------+--> output.rs (log, timeline)
-//!                                     | schedule.rs (what is written on some ticks only)
+//! probes --------------------------> recording.rs, ticks.rs -----------+--> output.rs (log, timeline)
+//!                                     | quiet.rs (ticks at which nothing is new), schedule.rs (what is written on some ticks only)
 //!                                     | book_keeper.rs (near the peak; unexplained.rs), beyond_keeper.rs, children_keeper.rs
 //!                                     | thresholds.rs, near_limit.rs -> dumps.rs (who holds most: holders.rs)
 //!                                     | background.rs (work that takes longer than a tick)
@@ -33,6 +33,7 @@ mod near_limit;
 mod new_names;
 mod output;
 mod pace;
+mod quiet;
 mod thresholds;
 
 mod beyond_keeper;
@@ -55,6 +56,7 @@ mod summary;
 mod recording;
 
 mod dumps;
+mod ticks;
 
 mod thread;
 

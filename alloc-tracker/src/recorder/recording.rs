@@ -1,10 +1,11 @@
-//! A recording: what the recorder does at the beginning, on a tick, between two ticks, and at the end.
+//! A recording: what the recorder does at the beginning and between two ticks, and the last records. What it does on a tick is in
+//! `ticks.rs`.
 use std::sync::{Arc, Mutex};
 
-use alloc_replay::{Replay, ScopeId, SessionPeak, with_session_times};
+use alloc_replay::{SessionPeak, with_session_times};
 use alloc_timeline::{Book, Ending, Mark, MarkBook, Record};
 
-use super::background::{Background, Done, Job};
+use super::background::{Background, Done};
 use super::beyond_keeper::BeyondKeeper;
 use super::book_keeper::{self, BookKeeper};
 use super::children_keeper::ChildrenKeeper;
@@ -15,19 +16,19 @@ use super::near_limit::NearLimits;
 use super::new_names::NewNames;
 use super::output::Output;
 use super::pace::Pace;
+use super::quiet::Quiet;
 use super::rss_at_peak::RssAtPeak;
 use super::sampled_stacks::SampledStacks;
 use super::schedule::Schedule;
-use super::state::{with_replay, with_state};
+use super::state::with_replay;
 use super::step_clock::StepClock;
 use super::thresholds::Thresholds;
-use super::{closing, counts, summary};
+use super::{closing, counts};
 use crate::probe::Probes;
 use crate::probe::beyond::{self, BeyondReadings};
-use crate::probe::spent::{self, Probe};
+use crate::probe::spent;
 use crate::probe::survey::Survey;
-use crate::settings::{self, times::Times};
-use crate::sys;
+use crate::settings::times::Times;
 
 /// All that the recorder's thread works with while a session records.
 #[derive(Debug)]
@@ -40,17 +41,18 @@ pub struct Recording {
     pub(super) probes: Probes,
     pub(super) near_limits: NearLimits,
     /// There when the session was asked for times.
-    metering: Option<Metering>,
-    schedule: Schedule,
-    names: NewNames,
-    full_table: FullTable,
+    pub(super) metering: Option<Metering>,
+    pub(super) schedule: Schedule,
+    pub(super) quiet: Quiet,
+    pub(super) names: NewNames,
+    pub(super) full_table: FullTable,
     /// The peak that was recorded last.
-    peak: SessionPeak,
-    books: BookKeeper,
-    beyond: BeyondKeeper,
-    children: ChildrenKeeper,
-    pace: Pace,
-    background: Background,
+    pub(super) peak: SessionPeak,
+    pub(super) books: BookKeeper,
+    pub(super) beyond: BeyondKeeper,
+    pub(super) children: ChildrenKeeper,
+    pub(super) pace: Pace,
+    pub(super) background: Background,
 }
 
 impl Recording {
@@ -80,6 +82,7 @@ impl Recording {
             near_limits,
             metering,
             schedule: Schedule::new(),
+            quiet: Quiet::default(),
             names: NewNames::default(),
             full_table: FullTable::default(),
             peak: SessionPeak { event: u64::MAX, live_bytes: 0 },
@@ -91,85 +94,6 @@ impl Recording {
         };
         first.into_iter().chain(recording.stacks.announcement()).for_each(|record| recording.output.record(record));
         Ok(recording)
-    }
-
-    /// One tick: takes a sample, and records it with everything that is new since the last tick.
-    pub fn tick(&mut self) {
-        // What the probes count needs the ledger's totals, which are whole only when the events in the ring have been read.
-        with_replay(Replay::take_new_blocks).into_iter().for_each(|new| self.probes.told(new));
-        let mut readings = self.probes.read(self.schedule.ticks(), self.books.survey());
-        readings.extend(self.metering.iter_mut().flat_map(Metering::tick));
-        let now = self.clock.now_ns();
-        readings.extend(self.children.tick(now, &self.background));
-        let session_ns = self.clock.since_start(now);
-        if let Some((_, Some(rss))) = readings.first() {
-            self.rss.push(session_ns, *rss);
-        }
-        let summary_is_due = self.schedule.summary_is_due();
-        let (times_are_due, analysis_is_due) = (self.schedule.times_are_due(), self.schedule.analysis_is_due());
-        let slack_bytes = counts::slack_bytes();
-        let written = self.peak;
-        let news = with_replay(|replay| {
-            // The coarse book's line for the allocator is what that holds beyond these live bytes.
-            readings.extend(self.probes.coarse_book(replay.live_bytes()));
-            let sample = replay.take_sample(session_ns, readings);
-            let peak = replay.session_peak();
-            // The replay may have learned more about the blocks of a peak since it was recorded. Such a correction is
-            // recorded less often than a new peak.
-            let amended = summary_is_due && replay.take_peak_amended();
-            News {
-                sample,
-                events: replay.take_records(slack_bytes),
-                fresh_peak: (amended || peak != written).then(|| (peak, replay.snapshot_peak(slack_bytes))),
-                summary: if summary_is_due { summary::records(replay) } else { Vec::new() },
-                analysis: analysis_is_due.then(|| replay.analysis(now, &counts::by_scope())),
-                unread: if analysis_is_due { replay.unread() } else { None },
-            }
-        });
-        let Some(News { sample, events, fresh_peak, summary, analysis, unread }) = news else { return };
-        self.schedule.tick_is_over();
-        self.pace.look(self.clock.now_ns());
-        let steps: Vec<Record> = self.metering.iter().flat_map(Metering::ended_steps).collect();
-        self.write_new_scopes();
-        steps.into_iter().for_each(|step| self.output.record(step));
-        events.into_iter().for_each(|record| self.record_replayed(record));
-        let live = sample.as_ref().map(|sample| sample.live_bytes);
-        if let Some(live_bytes) = live
-            && let Some(name) = self.full_table.look(|line| {
-                // Where stderr takes no line, the mark alone says it.
-                let _ = self.probes.calls().run(move || sys::say(&line));
-            })
-        {
-            let now = self.clock.now_ns();
-            let time_ns = self.clock.since_start(now);
-            self.output.record(Record::Mark(Mark { time_ns, name, live_bytes, snapshot: None }));
-        }
-        // The peak comes before the sample, so that a log that ends between the two has no sample above its peak.
-        if let Some((peak, snapshot)) = fresh_peak {
-            self.rss.at(self.clock.since_start(snapshot.time_ns));
-            self.record_replayed(Record::Peak(snapshot));
-            self.books.peak_is(peak.live_bytes.max(0) as u64, self.clock.latest_ns());
-            self.peak = peak;
-        }
-        self.books.keep_surveyed(now, &self.background);
-        sample.into_iter().for_each(|sample| self.output.record(Record::Changes(sample)));
-        // What follows takes longer, and the process may be killed meanwhile: the sample must be safe first.
-        self.output.flush();
-        live.into_iter().for_each(|live| self.look_for_book(live));
-        summary.into_iter().for_each(|record| self.record_replayed(record));
-        analysis.into_iter().for_each(|analysis| self.record_replayed(Record::Analysis(Box::new(analysis))));
-        unread.into_iter().for_each(|unread| self.record_replayed(Record::Unread(Box::new(unread))));
-        // Times by scope are wanted of a run that is killed as well, and rarely recorded ones would be old by then.
-        let usage_is_due = analysis_is_due && spent::fits_into_all(Probe::Closing, now);
-        if usage_is_due || (times_are_due && self.metering.is_some()) {
-            self.utilisation().into_iter().for_each(|record| self.output.record(record));
-        }
-        self.output.flush();
-        if let Some(compaction) = self.output.compaction() {
-            self.background.ask(Job::Compact(compaction));
-        }
-        self.take_background_work();
-        self.stacks.tick();
     }
 
     /// A look between two ticks: replays the events so far, and takes a book if one is due.
@@ -208,25 +132,25 @@ impl Recording {
         self.pace.sleep(!self.thresholds.is_empty() || self.books.is_urgent(self.clock.latest_ns()))
     }
 
-    fn look_for_book(&mut self, live: u64) {
+    pub(super) fn look_for_book(&mut self, live: u64) {
         let book = self.books.look(live, &mut self.clock, &self.background, &mut self.probes);
         book.into_iter().for_each(|book| self.record_book(book));
         self.beyond.ask(self.clock.latest_ns(), &self.background);
     }
 
-    fn record_book(&mut self, book: Book) {
+    pub(super) fn record_book(&mut self, book: Book) {
         let book = self.beyond.complete(book, self.clock.latest_ns(), &self.background);
         self.output.record(Record::Book(book));
     }
 
     /// Takes over what the background thread has finished.
-    fn take_background_work(&mut self) {
+    pub(super) fn take_background_work(&mut self) {
         while let Some(done) = self.background.done() {
             self.take(done);
         }
     }
 
-    fn take(&mut self, done: Done) {
+    pub(super) fn take(&mut self, done: Done) {
         match done {
             Done::Survey(survey, spent_ns) => {
                 let live = live_bytes();
@@ -253,7 +177,7 @@ impl Recording {
 
     /// What was used of the processors so far, and energy where the session was asked for times. All scopes in it must
     /// have been recorded.
-    fn utilisation(&mut self) -> Vec<Record> {
+    pub(super) fn utilisation(&mut self) -> Vec<Record> {
         let process = self.probes.utilisation();
         let Some(metering) = &self.metering else { return vec![Record::Utilisation(Box::new(process))] };
         let mut times = metering.times(process);
@@ -298,51 +222,6 @@ impl Recording {
         self.utilisation().into_iter().for_each(|record| write(&mut self.output, record));
         write(&mut self.output, Record::End { time_ns: self.clock.since_start(now_ns), ending });
     }
-
-    /// Ends the recording: records what is left, and the last records. Returns the output, which the caller finishes.
-    pub fn end(mut self, ending: Ending) -> Output {
-        self.tick();
-        self.books.explain_at_end().into_iter().for_each(|book| self.record_book(book));
-        while self.books.awaits_first() || self.beyond.awaits_first() {
-            match self.background.wait() {
-                Some(done) => self.take(done),
-                None => break,
-            }
-        }
-        let last = self.beyond.read_at_end(self.clock.now_ns());
-        last.into_iter().for_each(|book| self.output.record(Record::Book(book)));
-        let now = self.clock.now_ns();
-        let Some(mut replay) = with_state(Option::take) else { return self.output };
-        let counts = counts::by_scope();
-        let of = |scope: ScopeId| counts.get(usize::from(scope)).copied().unwrap_or_default();
-        replay.reconcile_at_end(of, now);
-        self.write_new_scopes();
-        replay.take_records(counts::slack_bytes()).into_iter().for_each(|record| self.record_replayed(record));
-        let stacks = self.stacks.named(|| replay.site_table(), true, &mut self.output);
-        self.stacks.keep();
-        stacks.into_iter().for_each(|stacks| self.output.record(stacks));
-        let replayed = closing::replayed(&replay, now, &self.clock);
-        drop(replay);
-        if let Some(path) = settings::gpu_inputs()
-            && let Err(error) = std::fs::write(&path, self.probes.device_inputs())
-        {
-            self.output.lose(format!("ALLOC_TRACKER_GPU_INPUTS: {} cannot be written: {error}", path.display()));
-        }
-        self.close(replayed, now, ending, Output::record);
-        self.output
-    }
-}
-
-/// What a tick gets from the replay.
-struct News {
-    sample: Option<alloc_timeline::Sample>,
-    /// Records of marks and steps.
-    events: Vec<Record>,
-    /// The peak, when it is new or better known.
-    fresh_peak: Option<(SessionPeak, alloc_timeline::Snapshot)>,
-    summary: Vec<Record>,
-    analysis: Option<alloc_timeline::Analysis>,
-    unread: Option<alloc_timeline::Unread>,
 }
 
 fn live_bytes() -> u64 {

@@ -90,6 +90,20 @@ fn kill(process: u32, signal: i32) {
     assert_eq!(unsafe { libc::kill(process as i32, signal) }, 0, "{process}");
 }
 
+/// A tick at which nothing is new takes a sample only once in ten, and the end always takes one.
+#[test]
+fn a_program_that_sleeps_has_few_samples() {
+    let folder = folder();
+    let ran = recorded(folder.path(), &["--stacks", "off"], &["sleep", "2"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let timelines = timelines(folder.path());
+    let [(_, timeline)] = &timelines[..] else { panic!("{} timelines", timelines.len()) };
+    let series = &timeline.series;
+    let ticks = timeline.duration_ns / series.interval_ns;
+    assert!(series.time_ns.len() as u64 <= ticks / 2, "{} samples on {ticks} ticks", series.time_ns.len());
+    assert!(series.time_ns.last() >= Some(&2_000_000_000), "{:?}", series.time_ns);
+}
+
 #[test]
 fn what_a_program_prints_and_returns_does_not_change() {
     let folder = folder();
