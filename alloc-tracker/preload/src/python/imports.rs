@@ -94,19 +94,21 @@ unsafe extern "C" fn exit(told: *mut Object, arguments: *const *mut Object, coun
 fn layer_of(module: &str) -> Option<Name> {
     let mut dots = module.match_indices('.');
     let package = dots.nth(1).map_or(module, |(end, _)| &module[..end]);
-    // Interpreters may each have a lock of their own. A child that was forked while another interpreter's thread had this finds it locked for good.
-    let mut layers = LAYERS.try_lock().ok()?;
+    let name = || {
+        // The word tells a script's `model.py` from its network's attribute `model`.
+        as_tracker(|| hooks::name(&format!("import {package}").replace('\0', "?")))
+    };
+    // Interpreters may each have a lock of their own, or none. A child that was forked while another thread had this one finds it locked for
+    // good. So nobody waits: the name's number is looked up by its text, and not counted.
+    let Ok(mut layers) = LAYERS.try_lock() else { return Some(name()) };
     let layers = layers.get_or_insert_default();
     if let Some(&layer) = layers.get(package) {
         return Some(layer);
     }
     (layers.len() < MOST).then(|| {
-        as_tracker(|| {
-            // The word tells a script's `model.py` from its network's attribute `model`.
-            let layer = hooks::name(&format!("import {package}").replace('\0', "?"));
-            layers.insert(package.into(), layer);
-            layer
-        })
+        let layer = name();
+        as_tracker(|| layers.insert(package.into(), layer));
+        layer
     })
 }
 
@@ -167,6 +169,16 @@ mod tests {
         end(1);
         assert_eq!(active(), ["", ""]);
         end(1);
+    }
+
+    #[test]
+    fn an_import_has_its_layer_while_another_thread_looks_its_own_up() {
+        let known = layer_of("known.part");
+        let layers = LAYERS.lock();
+        assert_eq!(layer_of("known.part"), known);
+        assert_eq!(layer_of("new.part").map(hooks::text), Some("import new.part"));
+        drop(layers);
+        assert_eq!(layer_of("new.part"), layer_of("new.part.inner"));
     }
 
     #[test]
