@@ -27,25 +27,15 @@ const PURPLE: Rgb = Rgb(204, 121, 167);
 const SKY: Rgb = Rgb(86, 180, 233);
 const YELLOW: Rgb = Rgb(240, 228, 66);
 const INDIGO: Rgb = Rgb(90, 79, 160);
+const BROWN: Rgb = Rgb(148, 103, 60);
+const TEAL: Rgb = Rgb(120, 190, 170);
 const MID_GREY: Rgb = Rgb(128, 132, 138);
 const LIGHT_GREY: Rgb = Rgb(184, 188, 194);
 const SAND: Rgb = Rgb(216, 206, 188);
 
 /// The colours of names without a colour of their own, by rank.
-const RANKED: [Rgb; 12] = [
-    ORANGE,
-    BLUE,
-    GREEN,
-    PURPLE,
-    SKY,
-    VERMILION,
-    YELLOW,
-    INDIGO,
-    Rgb(148, 103, 60),
-    Rgb(120, 190, 170),
-    Rgb(230, 170, 150),
-    Rgb(140, 160, 90),
-];
+const RANKED: [Rgb; 12] =
+    [ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION, YELLOW, INDIGO, BROWN, TEAL, Rgb(230, 170, 150), Rgb(140, 160, 90)];
 
 /// The colour of `name`. Its `rank` by size in its dimension decides where the name has no colour of its own.
 pub(super) fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
@@ -100,6 +90,8 @@ fn phase(name: &str) -> Option<Rgb> {
     let name = DerivedPhase::named(name).map_or(name, |derived| work_of(derived.name()));
     Some(match name {
         "init" => BLUE,
+        "import" => BROWN,
+        "compile" => TEAL,
         "data" => YELLOW,
         "forward" | "infer" => ORANGE,
         "loss" => VERMILION,

@@ -2,9 +2,9 @@
 //! returns an error or something that can be used. It never panics, and its memory stays in proportion to its input. The
 //! fuzzer in `tests/fuzz` searches for such inputs by coverage.
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use alloc_timeline::{encode, log};
 
@@ -19,23 +19,26 @@ const PER_BYTE: usize = 64;
 /// The bytes that it may hold in addition, whatever the input.
 const BASE: usize = 1 << 20;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
 
-/// An allocator that counts the bytes that are held and their maximum.
+/// An allocator that counts the bytes that each thread holds, and their maximum: other tests allocate at the same time.
 struct Counting;
 
 // SAFETY: every call is passed on to the system's allocator unchanged, and the counters do not touch the blocks.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
+        let held = HELD.get() + layout.size().cast_signed();
+        HELD.set(held);
+        MOST.set(held.max(MOST.get()));
         // SAFETY: the caller keeps the rules of `alloc`, which are the same for the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        HELD.set(HELD.get() - layout.size().cast_signed());
         // SAFETY: the caller keeps the rules of `dealloc`, and the block came from the system's allocator.
         unsafe { System.dealloc(block, layout) }
     }
@@ -143,10 +146,10 @@ fn count_accepted(seeds: &[Vec<u8>], seed: u64, read: impl Fn(&[u8]) -> bool) ->
         let mut random = Random::new(seed + number);
         let mut input = seeds[random.below(seeds.len() as u64) as usize].clone();
         (0..=random.below(6)).for_each(|_| change(&mut input, &mut random));
-        let before = HELD.load(Ordering::Relaxed);
-        MOST.store(before, Ordering::Relaxed);
+        let before = HELD.get();
+        MOST.set(before);
         let answer = catch_unwind(AssertUnwindSafe(|| read(&input)));
-        let most = MOST.load(Ordering::Relaxed) - before;
+        let most = (MOST.get() - before).cast_unsigned();
         let shown = String::from_utf8_lossy(&input[..input.len().min(4000)]).into_owned();
         let Ok(good) = answer else { panic!("input {number} of seed {seed}: {shown}") };
         assert!(most <= input.len() * PER_BYTE + BASE, "input {number} of seed {seed} took {most} bytes: {shown}");
@@ -155,7 +158,6 @@ fn count_accepted(seeds: &[Vec<u8>], seed: u64, read: impl Fn(&[u8]) -> bool) ->
     accepted
 }
 
-/// This file has only one test, so that no other test allocates at the same time.
 #[test]
 fn damaged_timelines_and_logs_are_answered() {
     let read =
