@@ -64,6 +64,9 @@ fn output(typed: &RecordArgs, program: &Path) -> Result<PathBuf> {
     tempfile::tempfile_in(folder).with_context(|| {
         format!("{}: no timeline can be written there; choose another place with -o", folder.display())
     })?;
+    if output.to_str().is_none() {
+        bail!("{}: the path of a timeline must be UTF-8; choose another with -o", output.display());
+    }
     if output.is_dir() {
         bail!("{}: is a folder; name a file in it, such as run-%p.timeline.json", output.display());
     }

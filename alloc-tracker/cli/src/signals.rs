@@ -4,7 +4,9 @@
 //! A terminal sends Ctrl-C to all of its processes, so the program has it already: only what a process has sent is passed
 //! on. Handlers are not inherited through exec, so the program gets each signal as if it had been started directly.
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// What is passed on.
 const SIGNALS: [c_int; 9] = [
@@ -23,6 +25,37 @@ const SIGNALS: [c_int; 9] = [
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 /// The last signal that came before the program had started; 0 for none.
 static EARLY: AtomicI32 = AtomicI32::new(0);
+
+/// Whether this process was started with SIGPIPE ignored. Rust ignores it before `main`, and starts programs with the default.
+static IGNORES_PIPES: AtomicBool = AtomicBool::new(false);
+
+/// An entry in the program's list of functions that the loader calls before `main`.
+#[used]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = look_at_pipes;
+
+extern "C" fn look_at_pipes() {
+    // SAFETY: the action is plain data for which zeroes are a value, and valid for the call, which changes nothing.
+    let ignores = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    };
+    IGNORES_PIPES.store(ignores, Ordering::Relaxed);
+}
+
+/// Has the program started with SIGPIPE ignored if this process was.
+pub fn leave_as_they_were(command: &mut Command) {
+    if !IGNORES_PIPES.load(Ordering::Relaxed) {
+        return;
+    }
+    let ignore = || {
+        // SAFETY: it takes numbers, and may be called between fork and exec.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: the function allocates nothing and takes no lock.
+    unsafe { command.pre_exec(ignore) };
+}
 
 /// Begins to catch the signals. Those that are ignored (`nohup`) stay ignored, here and in the program.
 pub fn catch() {
