@@ -1,6 +1,8 @@
 //! The functions of the Python that runs in this process, as the loader finds them. All belong to Python's stable ABI, or did what
 //! they do there long before: <https://docs.python.org/3/c-api/stable.html>. This library is linked with none of them, because most
 //! programs that it is loaded into have no Python.
+mod aside;
+
 use std::ffi::{c_char, c_int, c_long, c_ulonglong, c_void};
 use std::ptr;
 use std::slice;
@@ -36,6 +38,7 @@ struct Calling {
     call_method: Vectorcall,
     put_aside: unsafe extern "C" fn(*mut *mut Object, *mut *mut Object, *mut *mut Object),
     put_back: unsafe extern "C" fn(*mut Object, *mut Object, *mut Object),
+    handle_signals: unsafe extern "C" fn() -> c_int,
 }
 
 impl Calling {
@@ -49,6 +52,7 @@ impl Calling {
                 call_method: function(c"PyObject_VectorcallMethod")?,
                 put_aside: function(c"PyErr_Fetch")?,
                 put_back: function(c"PyErr_Restore")?,
+                handle_signals: function(c"PyErr_CheckSignals")?,
             })
         }
     }
@@ -316,23 +320,6 @@ impl Interpreter {
                 (self.release)(result);
             }
             !result.is_null()
-        }
-    }
-
-    /// Calls a function, whose result and exception nobody wants. An exception that is on its way meanwhile goes on afterwards.
-    ///
-    /// # Safety
-    /// As for [`call`](Self::call).
-    pub unsafe fn tell(&self, function: *mut Object, arguments: *const *mut Object, count: usize) {
-        let Some(calling) = &self.calling else { return };
-        let [mut kind, mut value, mut trace] = [ptr::null_mut(); 3];
-        // SAFETY: as the caller promises; the exception is put back as it was taken.
-        unsafe {
-            (calling.put_aside)(&raw mut kind, &raw mut value, &raw mut trace);
-            if !self.run(function, arguments, count) {
-                self.forget();
-            }
-            (calling.put_back)(kind, value, trace);
         }
     }
 

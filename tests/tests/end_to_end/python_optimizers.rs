@@ -1,7 +1,7 @@
 //! What an optimizer of PyTorch's takes for a moment, by how it works.
 use tests::{folder, run, text};
 
-use super::python_torch::{python, script};
+use super::python_torch::{python, recorded, script};
 
 /// Parameters in bytes: three layers of 256 x 256 weights and 256 biases.
 const PARAMETERS: u64 = 3 * (256 * 256 + 256) * 4;
@@ -26,4 +26,20 @@ fn adams_temporaries_are_those_of_its_way() {
         let expected = 2 * PARAMETERS + temporaries;
         assert!((expected..expected + BESIDES).contains(&bytes), "{way}: {bytes}, expected {expected}");
     }
+}
+
+/// PyTorch does not say that a step has ended which raises. What comes after it is not the optimizer's: a pass is in its own phase, with the layer's
+/// result of 1,000 times 64 numbers of 4 bytes, and what is made behind it in the derived phase `loss`.
+#[test]
+fn what_comes_after_a_step_that_raised_is_not_the_optimizers() {
+    let Some(python) = python() else { return };
+    let folder = folder();
+    let (_, timeline) = recorded(python, folder.path(), "step_raises.py");
+    let after = timeline.marks[0].snapshot.as_ref().expect("the program asked for it");
+    let in_phase = |bytes: u64| -> Vec<(&str, &str)> {
+        let scopes = after.rows.iter().filter(|row| row.requested_bytes == bytes);
+        scopes.map(|row| &timeline.scopes[row.scope as usize]).map(|scope| (&*scope.phase, &*scope.layer)).collect()
+    };
+    assert_eq!(in_phase(256_000), [("forward", "Linear")]);
+    assert_eq!(in_phase(1_200_000), [("loss", "")]);
 }

@@ -72,6 +72,19 @@ fn exceptions_that_pass_backward_or_a_loader() {
     check(&["passed.py"], &said);
 }
 
+/// Python calls a signal's handler in the next function in Python, which may be one of the package's.
+#[test]
+fn signals_that_arrive_in_a_backward_pass() {
+    let said = [
+        "raised KeyboardInterrupt in backward",
+        "raised Late in backward",
+        "KeyboardInterrupt lost 0",
+        "Late lost 0",
+        "trained ",
+    ];
+    check(&["signalled.py"], &said);
+}
+
 #[test]
 fn checkpoint_that_is_reentrant() {
     check(

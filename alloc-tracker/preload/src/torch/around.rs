@@ -29,6 +29,9 @@ unsafe extern "C" fn call(
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
     unsafe {
         let [own, begin, end] = [0, 1, 2].map(|place| python.item(told, place));
+        if !python.handle_signals() {
+            return ptr::null_mut();
+        }
         let begun = python.call(begin, ptr::null(), 0, ptr::null_mut());
         if begun.is_null() {
             // A signal's handler has raised.
@@ -36,11 +39,15 @@ unsafe extern "C" fn call(
         }
         let between = |begun| {
             let result = python.call(own, arguments, count, names);
-            python.with_result(python.none(), |nothing| {
-                python.tell(end, [begun, if result.is_null() { nothing } else { result }].as_ptr(), 2);
-                Some(())
-            });
-            Some(result)
+            let tell_of = |result: *mut Object| python.tell(end, [begun, result].as_ptr(), 2);
+            let tell = |result: *mut Object| {
+                if result.is_null() {
+                    python.with_result(python.none(), |nothing| Some(tell_of(nothing))).unwrap_or(true)
+                } else {
+                    tell_of(result)
+                }
+            };
+            Some(python.ended(result, tell))
         };
         python.with_result(begun, between).unwrap_or(ptr::null_mut())
     }

@@ -35,15 +35,18 @@ unsafe extern "C" fn call(
             return python.call(own, arguments, count, names);
         }
         let (module, around) = (arguments.read(), running());
-        match enter_named(python, paths, module, false) {
-            Some(true) => {}
-            Some(false) => python.tell(begin, arguments, count),
-            None => python.forget(),
-        }
+        let is_told = match enter_named(python, paths, module, false) {
+            Some(true) => true,
+            Some(false) => python.handle_signals() && python.tell(begin, arguments, count),
+            None => {
+                python.forget();
+                true
+            }
+        };
         let has_entered = running() > around;
-        let result = python.call(own, arguments, count, names);
+        let result = if is_told { python.call(own, arguments, count, names) } else { ptr::null_mut() };
         if has_entered && leave_address(module.addr()) {
-            python.tell(end, ptr::null(), 0);
+            return python.ended(result, |_| python.tell(end, ptr::null(), 0));
         }
         result
     }

@@ -55,7 +55,8 @@ class Calls:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **named: Any) -> Any:
-            setattr(owner, name, function)
+            if vars(owner).get(name) is wrapped:
+                setattr(owner, name, function)
             begin()
             return function(*args, **named)
 

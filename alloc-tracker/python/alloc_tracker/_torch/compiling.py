@@ -104,7 +104,7 @@ class Compiling:
 
     def _around(self, run: Callable, region: str) -> Callable:
         """The function, within the phase."""
-        return self._phases.around(run, lambda: self.begin(region), lambda end, _result: end())
+        return self._phases.around(run, lambda: self.begin(region), lambda end, _result: end and end())
 
     def of_threads(self, module: Any) -> None:
         """``torch._inductor.async_compile`` has been imported, which has compilers run by threads of its own."""

@@ -157,11 +157,14 @@ class Labels:
         """What the optimizer keeps, where it is new or has moved."""
         storage, states = self.storage, optimizer.state
         known = self._optimizer(optimizer)
-        everywhere = [storage(value) for state in states.values() for value in state.values()]
+        # A program's own optimizer may keep other things there than a dictionary for each parameter.
+        everywhere = [storage(value) for state in states.values() if isinstance(state, dict) for value in state.values()]
         if everywhere == known.state:
             return
         known.state = everywhere
         for parameter, state in states.items():
+            if not isinstance(state, dict):
+                continue
             places = list(map(storage, state.values()))
             if known.states.get(id(parameter)) != places:
                 known.states[id(parameter)] = places

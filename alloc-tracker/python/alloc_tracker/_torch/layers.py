@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from .._blocks import Category
 from .._library import functions, text
@@ -18,8 +18,20 @@ _DEEP = 100
 
 def _is_graph(module: Any) -> bool:
     """Whether it is a graph as `torch.compile` makes it. That is no layer: what runs it is one."""
-    is_dynamos = not module._modules or hasattr(module, "compile_subgraph_reason")
-    return is_dynamos and any(kind.__name__ == "GraphModule" for kind in type(module).__mro__)
+    is_graph = any(kind.__name__ == "GraphModule" for kind in type(module).__mro__)
+    return is_graph and (not module._modules or hasattr(module, "compile_subgraph_reason"))
+
+
+def _parts(network: Any, path: str = "", met: Optional[Set[int]] = None) -> Iterator[Tuple[str, Any]]:
+    """What ``torch.nn.Module.named_modules`` gives, which a program's class may do in another way."""
+    met = set() if met is None else met
+    if id(network) in met:
+        return
+    met.add(id(network))
+    yield path, network
+    for name, part in network._modules.items():
+        if part is not None:
+            yield from _parts(part, f"{path}.{name}" if path else name, met)
 
 
 class _Thread(threading.local):
@@ -42,10 +54,10 @@ class Layers:
         """By identity: each module that has a path, weakly."""
         self._owners: Dict[int, Any] = {}
         """By identity: the module of which each is a part, weakly."""
-        self._named: Set[int] = set()
-        """The identities of the networks whose modules have paths."""
-        self._holders: Any = weakref.WeakSet()
-        """The modules that have parameters of their own."""
+        self._named: Dict[int, str] = {}
+        """By identity: the networks whose modules have paths, each with what those begin with."""
+        self._holders: Dict[int, Any] = {}
+        """By identity: the modules that have parameters of their own, weakly."""
         self._networks = 0
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
@@ -59,14 +71,18 @@ class Layers:
 
     def holds(self, module: Any) -> None:
         """A module gets a parameter."""
-        self._holders.add(module)
+        if id(module) not in self._holders:
+            weakref.finalize(module, self._holders.pop, id(module), None).atexit = False
+            self._holders[id(module)] = weakref.ref(module)
 
     def name_networks_of(self, parameters: List[Any]) -> None:
-        """Names the networks of parameters that an optimizer has and no module that ran here: a compiled function calls none."""
+        """Names the networks of parameters that an optimizer has and no module that has a path: a compiled function calls no module, and a program
+        may change a network after its first pass."""
         sought = set(map(id, parameters))
-        wholes = {id(whole): whole for whole in map(self._whole, list(self._holders))}
+        holders = [holder for holder in (known() for known in list(self._holders.values())) if holder is not None]
+        wholes = {id(whole): whole for whole in map(self._whole, holders)}
         for whole in wholes.values():
-            if id(whole) not in self._named and any(id(parameter) in sought for parameter in whole.parameters()):
+            if any(id(parameter) in sought for _, part in _parts(whole) for parameter in part._parameters.values()):
                 self._name(whole)
 
     def networks(self) -> Iterable[Any]:
@@ -140,14 +156,19 @@ class Layers:
         if outer is None:
             self._begin_network(module, args)
         elif id(module) not in self._paths:
-            # A module that was made after the first pass, or that is no attribute of another.
-            self._call(module, f"{outer[0]}.{type(module).__name__}")
+            whole = self._whole(module)
+            if whole is not module and id(whole) in self._named:
+                # A module that has become a part of the network after the first pass.
+                self._name(whole)
+            if id(module) not in self._paths:
+                # One that is no attribute of another.
+                self._call(module, f"{outer[0]}.{type(module).__name__}")
         self._running.enter(module, True)
 
     def _twin(self, module: Any) -> Optional[str]:
         """The layer of a module that has the same attributes. Dynamo up to PyTorch 2.4 has such ones in its graphs, one for each module of the
         program's."""
-        twins = (known for known in self._modules if getattr(self.module(known), "__dict__", None) is module.__dict__)
+        twins = (known for known in list(self._modules) if getattr(self.module(known), "__dict__", None) is module.__dict__)
         return next((self._paths[known][0] for known in twins), None)
 
     def _outputs(self, result: Any) -> None:
@@ -167,6 +188,9 @@ class Layers:
         if self._phases.thread.backward:
             # A checkpoint computes again. That is part of the backward pass.
             return
+        if self._thread.phase is not None:
+            # A signal's handler has raised while that began.
+            functions.leave(self._thread.phase)
         given = list(tensors(self._torch, args))
         if not self._storages_are_told:
             self._thread.inputs = {address(tensor) for tensor in given}
@@ -190,10 +214,12 @@ class Layers:
         name of its type."""
         is_whole = True
         kind = type(network).__name__
-        has_parameters = next(network.parameters(), None) is not None
-        prefix = f"{kind}." if has_parameters and self._networks else ""
+        parts = list(_parts(network))
+        has_parameters = any(parameter is not None for _, part in parts for parameter in part._parameters.values())
+        known = self._named.get(id(network))
+        prefix = known if known is not None else f"{kind}." if has_parameters and self._networks else ""
         owned: Dict[int, str] = {}
-        for path, module in network.named_modules():
+        for path, module in parts:
             layer = self._layer_at(prefix, path, module)
             if id(module) not in self._paths:
                 self._call(module, layer)
@@ -204,10 +230,11 @@ class Layers:
                     is_whole = False
                 else:
                     self._labels.parameter(parameter, module, name, owned.setdefault(id(parameter), layer))
-            for buffer in module.buffers(recurse=False):
-                label(buffer, Category.BUFFER, text(layer))
-        if is_whole:
-            self._named.add(id(network))
+            for buffer in module._buffers.values():
+                if buffer is not None:
+                    label(buffer, Category.BUFFER, text(layer))
+        if is_whole and known is None:
+            self._named[id(network)] = prefix
             self._networks += has_parameters
 
     def _layer_at(self, prefix: str, path: str, module: Any) -> str:
@@ -222,8 +249,10 @@ class Layers:
         return named
 
     def _forget(self, module: int) -> None:
-        del self._paths[module], self._modules[module]
-        self._named.discard(module)
+        # Two threads that met it at once have each seen to its end.
+        self._paths.pop(module, None)
+        self._modules.pop(module, None)
+        self._named.pop(module, None)
 
     def module(self, identity: int) -> Optional[Any]:
         """The module that ``id`` gives this for, if it has a path."""

@@ -1,8 +1,9 @@
 """The phases and steps of a training loop."""
 
 import functools
+import sys
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, List, Tuple
 
 from .._library import HAS_BUILTINS, functions, made
 from .safely import Watch
@@ -18,6 +19,8 @@ class _Thread(threading.local):
         """How many backward passes run on this thread, within each other."""
         self.compiles = False
         """Whether something is compiled on it."""
+        self.optimizers: List[Tuple[int, Any]] = []
+        """The optimizers' steps that have begun on it and not ended, the outermost first: the identity of the frame that runs each, and its scope."""
 
 
 class Phases:
@@ -31,7 +34,31 @@ class Phases:
     def enter(self, name: bytes) -> Any:
         """Enters a phase, which ends the loss."""
         self.end_loss()
+        if self.thread.optimizers:
+            self._leave_optimizers_that_raised()
         return functions.enter_phase(name)
+
+    def begin_optimizer(self, frame: Any) -> None:
+        """An optimizer's step begins, which this frame runs."""
+        # A reference to the frame would keep alive what is in it where the step raises.
+        self.thread.optimizers.append((id(frame), self.enter(b"optimizer")))
+
+    def end_optimizer(self) -> None:
+        """It ends, after which nothing was raised."""
+        if self.thread.optimizers:
+            functions.leave(self.thread.optimizers.pop()[1])
+
+    def _leave_optimizers_that_raised(self) -> None:
+        """PyTorch does not tell of a step that raises. Its frame runs no more; that of one whose closure runs a forward pass does."""
+        running, frame = set(), sys._getframe()
+        while frame is not None:
+            running.add(id(frame))
+            frame = frame.f_back
+        begun = self.thread.optimizers
+        over = next((place for place, (identity, _) in enumerate(begun) if identity not in running), None)
+        if over is not None:
+            functions.leave(begun[over][1])
+            del begun[over:]
 
     def begin_loss(self) -> None:
         """What comes after a forward pass that will need a backward pass, until that or another phase begins."""
@@ -85,13 +112,15 @@ class Phases:
         def end(scope: Any, batch: Any) -> None:
             if batch is not None:
                 met(batch)
-            functions.leave(scope)
+            if scope is not None:
+                functions.leave(scope)
 
         return self.around(run, begin, end)
 
     def around(self, run: Callable, begin: Callable, end: Callable) -> Callable:
-        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``, which must not raise. It stands in no traceback, except where
-        the library can make no such function."""
+        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``. It stands in no traceback, except where the library can make no
+        such function."""
+        begin, end = self._watch.guarded(begin), self._watch.guarded(end)
         builtin = made(self._library.around_function((run, begin, end))) if HAS_BUILTINS else None
         if builtin is not None:
             return builtin

@@ -29,7 +29,6 @@ def install(torch: Any) -> None:
     labels = Labels(watch, torch_functions.layer, modules_run, bool(told & GRADIENTS))
     phases = Phases(watch, torch_functions)
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
-    scopes = []
 
     def registered(category: Category) -> Any:
         def hook(module: Any, _name: str, tensor: Any) -> None:
@@ -42,12 +41,14 @@ def install(torch: Any) -> None:
 
     def before_step(optimizer: Any, _args: Any, _named: Any) -> None:
         labels.before_step(optimizer, layers.name_networks_of)
-        scopes.append(phases.enter(b"optimizer"))
+        frame = sys._getframe()
+        while frame is not None and frame.f_code.co_filename != optimizers.__file__:
+            frame = frame.f_back
+        phases.begin_optimizer(frame)
 
     def after_step(optimizer: Any, _args: Any, _named: Any) -> None:
         labels.after_step(optimizer)
-        if scopes:
-            functions.leave(scopes.pop())
+        phases.end_optimizer()
         phases.end_step()
 
     modules = torch.nn.modules.module
