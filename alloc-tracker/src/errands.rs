@@ -29,6 +29,8 @@ pub struct Errands {
     thread: Option<sys::Thread>,
     /// Set when the thread does not come back from what it does now.
     is_gone: AtomicBool,
+    /// Set while the thread runs a function of the program's.
+    runs_programs: Arc<AtomicBool>,
 }
 
 impl Errands {
@@ -63,11 +65,28 @@ impl Errands {
                 }
             });
         })?;
-        Ok(Errands { work, thread: Some(thread), is_gone: AtomicBool::new(false) })
+        Ok(Errands { work, thread: Some(thread), is_gone: AtomicBool::new(false), runs_programs: Arc::default() })
     }
 
-    /// Has the thread do `work`, and waits for what comes of it; `None` when the work panicked, or the thread is gone.
+    /// Has the thread do `work`, and waits for what comes of it; `None` when the work panicked, or the thread is gone. While the thread runs a
+    /// function of the program's, nobody waits, because that function may wait for whoever asks: the work is done later, and the answer is `None`.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        self.send(work).wait_while(|| !self.is_gone() && !self.runs_programs.load(Ordering::Acquire))
+    }
+
+    /// Has the thread run a function of the program's, and waits for what comes of it; `None` when it panicked, or the thread is gone.
+    pub fn run_programs<T: Send + 'static>(&self, function: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let running = Running(Arc::clone(&self.runs_programs));
+        let work = move || {
+            running.0.store(true, Ordering::Release);
+            let result = function();
+            drop(running);
+            result
+        };
+        self.send(work).wait_while(|| !self.is_gone())
+    }
+
+    fn send<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Arc<Answer<T>> {
         let answer = Arc::new(Answer::default());
         let told = Told(Arc::clone(&answer));
         let work = move || {
@@ -75,12 +94,11 @@ impl Errands {
             *told.0.result() = Some(result);
         };
         self.work.send(Box::new(work));
-        while !self.is_gone.load(Ordering::Acquire) {
-            if answer.is_there.sleep(BETWEEN_LOOKS) {
-                return answer.result().take();
-            }
-        }
-        None
+        answer
+    }
+
+    fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Acquire)
     }
 
     /// To be called when a session ends: if that is on this very thread, because a function of the program's that it calls has
@@ -106,8 +124,29 @@ impl<T> Default for Answer<T> {
 }
 
 impl<T> Answer<T> {
+    /// Waits for it as long as `waits` says so.
+    fn wait_while(&self, waits: impl Fn() -> bool) -> Option<T> {
+        loop {
+            if self.is_there.sleep(BETWEEN_LOOKS) {
+                return self.result().take();
+            }
+            if !waits() {
+                return None;
+            }
+        }
+    }
+
     fn result(&self) -> MutexGuard<'_, Option<T>> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says that the program's function has returned when it is dropped: also when it has panicked.
+struct Running(Arc<AtomicBool>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -123,7 +162,7 @@ impl<T> Drop for Told<T> {
 impl Drop for Errands {
     fn drop(&mut self) {
         self.work.close();
-        if !self.is_gone.load(Ordering::Acquire) {
+        if !self.is_gone() {
             let _ = self.thread.take().map(sys::Thread::join);
         }
     }

@@ -47,7 +47,10 @@ pub fn range() -> (usize, usize) {
 /// Memory was mapped on this thread that is for `what`, the number of a name. Allocates nothing.
 pub fn mapped(what: NameId, start: usize, bytes: usize) {
     let active: ScopeId = ledger::acquire().map_or(0, |slot| slot.scope());
-    let take = |entry: &Entry| entry.start.compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let take = |entry: &Entry| {
+        entry.start.load(Ordering::Relaxed) == 0
+            && entry.start.compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    };
     let Some(place) = ENTRIES.iter().position(take) else { return };
     USED.fetch_max(place + 1, Ordering::Relaxed);
     let entry = &ENTRIES[place];

@@ -7,6 +7,25 @@ use alloc_tracker::{Session, phase};
 #[global_allocator]
 static ALLOC: alloc_tracker::Tracker = alloc_tracker::Tracker::new();
 
+/// Large blocks, of which each is an event, until a signal's handler calls `exit(22)`.
+fn allocate_until_a_signal_exits() {
+    extern "C" fn exit(_: i32) {
+        // SAFETY: no function that it calls needs what this thread was doing.
+        unsafe { libc::exit(22) }
+    }
+    let once = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
+    let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let timer = libc::itimerval { it_interval: never, it_value: once };
+    // SAFETY: the handler has the signature of one, and the timer is valid for the call.
+    unsafe {
+        libc::signal(libc::SIGALRM, exit as extern "C" fn(i32) as usize);
+        libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut());
+    }
+    for round in 0.. {
+        drop(black_box(Vec::<u8>::with_capacity(20_000 + round % 50_000)));
+    }
+}
+
 fn main() {
     let path = std::env::args().nth(1).expect("the timeline's path");
     let ending = std::env::args().nth(2).expect("how to end");
@@ -22,6 +41,7 @@ fn main() {
         "panic" => panic!("as asked for"),
         "exit" => std::process::exit(7),
         "leak" => std::mem::forget(session),
+        "handler" => allocate_until_a_signal_exits(),
         other => panic!("no such ending: {other}"),
     }
 }

@@ -19,7 +19,7 @@ unsafe extern "C" {
 fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
     let recorded = is_recorded() && will_run();
     if recorded {
-        begin::end(begin::at_exec());
+        begin::end(begin::at_exec);
     }
     let result = exec().unwrap_or_else(|| {
         // SAFETY: errno's place is valid for writing in every thread.

@@ -7,14 +7,14 @@ use crate::begin;
 /// `_exit(2)`.
 #[unsafe(no_mangle)]
 pub extern "C" fn _exit(code: c_int) -> ! {
-    begin::end(begin::at_exit());
+    begin::end(begin::at_exit);
     leave(code)
 }
 
 /// `_Exit(3)`, which is the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn _Exit(code: c_int) -> ! {
-    begin::end(begin::at_exit());
+    begin::end(begin::at_exit);
     leave(code)
 }
 

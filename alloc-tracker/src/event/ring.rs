@@ -117,7 +117,13 @@ impl Reader {
         }
     }
 
-    /// Passes over the next number, if one is claimed. To be called in a forked child when [`Reader::next`] gives none: a thread of the
+    /// [`pass`](Reader::pass), unless the next number has been written.
+    pub fn pass_unwritten(&mut self) -> bool {
+        let number = TAIL.load(Ordering::Relaxed);
+        POSITIONS[(number % CAPACITY) as usize].stamp.load(Ordering::Acquire) != number + 1 && self.pass()
+    }
+
+    /// Passes over the next number, if one is claimed. To be called when [`Reader::next`] gives none, in a forked child: a thread of the
     /// parent had claimed that number at the fork, and never writes it here.
     pub fn pass(&mut self) -> bool {
         let number = TAIL.load(Ordering::Relaxed);

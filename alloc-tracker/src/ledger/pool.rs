@@ -73,6 +73,17 @@ fn take_free() -> Option<&'static Slot> {
     Some(slot)
 }
 
+/// In a forked child: the slot's thread does not exist here. Nobody gets the slot, since the thread may have been in the middle of a change of it.
+pub fn abandon(slot: &Slot) {
+    slot.taken.store(0, Ordering::Relaxed);
+    LIVE.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// In a forked child: the most threads of the parent's are not those of the child's.
+pub fn count_anew() {
+    MOST_LIVE.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
 /// Gives back the slot of a thread that ends.
 pub fn give_back(slot: &'static Slot) {
     slot.taken.store(0, Ordering::Release);

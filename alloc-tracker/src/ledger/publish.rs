@@ -76,14 +76,27 @@ pub fn begin(read_ring: fn()) {
     }
 }
 
+/// How long the end of a session waits for the next event that a thread has begun to write, in nanoseconds. A thread that a signal handler has
+/// interrupted does not write it before the handler returns, and the handler may have called `exit`.
+const PATIENCE_NS: u64 = 500_000_000;
+
 /// Directs all further publications to the totals, and returns when none is on its way to the ring any more, and all that were have been
-/// read.
+/// read, but for those that threads have begun and do not end.
 pub fn end() {
     RECORDING.store(false, Ordering::SeqCst);
     fence(Ordering::SeqCst);
     let claimed = ring::places_claimed();
-    while ring::places_read() < claimed {
+    let (mut read, mut since_ns) = (ring::places_read(), sys::now_ns());
+    while read < claimed {
         help();
+        let (places, now_ns) = (ring::places_read(), sys::now_ns());
+        if places > read {
+            (read, since_ns) = (places, now_ns);
+        } else if now_ns.saturating_sub(since_ns) > PATIENCE_NS
+            && ring::reader().is_some_and(|mut reader| reader.pass_unwritten())
+        {
+            totals::DROPPED_EVENTS.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 

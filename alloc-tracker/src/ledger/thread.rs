@@ -16,6 +16,7 @@ use super::slot::Slot;
 use super::slot::emit;
 use super::thread_lane::{close_lane, set_lane};
 use super::thread_word::thread_word;
+use super::totals;
 use crate::backend::{self, Backend, backend};
 use crate::settings::{Mode, mode, sampling};
 use crate::sys::last_thread;
@@ -110,6 +111,15 @@ pub fn forked() {
     if mode() == Mode::Off {
         return;
     }
+    // What threads had not published that do not exist here is what was there before the child.
+    let own = current().map_or(ptr::null(), ptr::from_ref);
+    for slot in pool::live_slots().filter(|slot| !ptr::eq(*slot, own)) {
+        for (scope, counts) in as_tracker(|| slot.unpublished()) {
+            totals::of(scope).add(&counts);
+        }
+        pool::abandon(slot);
+    }
+    pool::count_anew();
     scope::forked();
     DEFAULT_SCOPE.store(as_tracker(|| scope::own(NOBODY)), Ordering::Relaxed);
     if let Some(slot) = current() {

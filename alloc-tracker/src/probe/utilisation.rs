@@ -1,5 +1,5 @@
 //! What the process and the cores do: processor time, page faults and context switches, as columns and over the run.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::sensors::{CoreTime, MOST_SINGLE_CORES, ThreadTime, busy_permille, core_times, summary, thread_times};
@@ -16,6 +16,8 @@ const MOST_STAT_BYTES: usize = 200 << 10;
 const END_OF_CORES: &str = "\nintr";
 /// The most threads that are listed; the others are one row.
 const MOST_THREADS: usize = 64;
+/// Beyond so many, only threads that live are told apart from each other.
+const MOST_KNOWN: usize = 1_024;
 /// Listing the threads takes at most one part in this of the time.
 const THREADS_SHARE: u64 = 1_000;
 
@@ -26,7 +28,10 @@ pub struct UtilisationProbe {
     before: Reading,
     cores: Result<KeptFile, String>,
     buffer: Vec<u8>,
-    threads: BTreeMap<u32, ThreadSum>,
+    /// By the thread's number and when it began.
+    threads: BTreeMap<(u32, u64), ThreadSum>,
+    /// Threads that have ended and are told apart no more.
+    ended: Ended,
     threads_problem: Option<String>,
     next_threads_ns: u64,
 }
@@ -49,6 +54,21 @@ struct ThreadSum {
     latest: (u64, u64),
 }
 
+impl ThreadSum {
+    /// Ticks in the program and in the kernel since the session began.
+    fn used(&self) -> (u64, u64) {
+        (self.latest.0.saturating_sub(self.base.0), self.latest.1.saturating_sub(self.base.1))
+    }
+}
+
+/// How many threads, and their ticks in the program and in the kernel.
+#[derive(Debug, Default)]
+struct Ended {
+    threads: usize,
+    user: u64,
+    system: u64,
+}
+
 impl UtilisationProbe {
     /// Opens the files and takes the first reading.
     pub fn open() -> Self {
@@ -59,6 +79,7 @@ impl UtilisationProbe {
             cores,
             buffer: vec![0; STAT_BYTES],
             threads: BTreeMap::new(),
+            ended: Ended::default(),
             threads_problem: None,
             next_threads_ns: 0,
         };
@@ -159,41 +180,50 @@ impl UtilisationProbe {
             return;
         }
         match thread_times(Path::new("/proc/self/task")) {
-            Ok(threads) => threads.into_iter().for_each(|thread| self.saw(thread)),
+            Ok(threads) => self.saw(threads),
             Err(error) => self.threads_problem = Some(format!("threads: unavailable: /proc/self/task: {error}")),
         }
         self.next_threads_ns = began + THREADS_SHARE * sys::now_ns().saturating_sub(began);
     }
 
-    fn saw(&mut self, thread: ThreadTime) {
-        let ticks = (thread.user, thread.system);
+    /// These are all threads that live.
+    fn saw(&mut self, threads: Vec<ThreadTime>) {
         // A thread that came after the first listing has used nothing before the session.
         let is_first = self.next_threads_ns == 0;
-        let sum = self
-            .threads
-            .entry(thread.id)
-            .or_insert_with(|| ThreadSum { base: if is_first { ticks } else { (0, 0) }, ..ThreadSum::default() });
-        sum.name = thread.name;
-        sum.latest = ticks;
+        let mut living = BTreeSet::new();
+        for thread in threads {
+            let (key, ticks) = ((thread.id, thread.began), (thread.user, thread.system));
+            let base = if is_first { ticks } else { (0, 0) };
+            let sum = self.threads.entry(key).or_insert_with(|| ThreadSum { base, ..ThreadSum::default() });
+            (sum.name, sum.latest) = (thread.name, ticks);
+            living.insert(key);
+        }
+        if self.threads.len() > MOST_KNOWN {
+            for (_, sum) in self.threads.extract_if(.., |key, _| !living.contains(key)) {
+                let (user, system) = sum.used();
+                self.ended.threads += 1;
+                self.ended.user += user;
+                self.ended.system += system;
+            }
+        }
     }
 
     fn thread_rows(&self) -> Vec<ThreadUsage> {
         let tick_ns = 1_000_000_000 / sys::ticks_per_second();
-        let row = |(id, sum): (&u32, &ThreadSum)| ThreadUsage {
-            id: *id,
-            name: sum.name.clone(),
-            user_ns: sum.latest.0.saturating_sub(sum.base.0) * tick_ns,
-            system_ns: sum.latest.1.saturating_sub(sum.base.1) * tick_ns,
+        let row = |(&(id, _), sum): (&(u32, u64), &ThreadSum)| {
+            let (user, system) = sum.used();
+            ThreadUsage { id, name: sum.name.clone(), user_ns: user * tick_ns, system_ns: system * tick_ns }
         };
         let mut rows: Vec<ThreadUsage> = self.threads.iter().map(row).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.user_ns + row.system_ns));
-        if rows.len() > MOST_THREADS {
-            let others = rows.split_off(MOST_THREADS);
+        let others = rows.split_off(rows.len().min(MOST_THREADS));
+        let count = others.len() + self.ended.threads;
+        if count > 0 {
             rows.push(ThreadUsage {
                 id: 0,
-                name: format!("{} other threads", others.len()),
-                user_ns: others.iter().map(|row| row.user_ns).sum(),
-                system_ns: others.iter().map(|row| row.system_ns).sum(),
+                name: format!("{count} other threads"),
+                user_ns: others.iter().map(|row| row.user_ns).sum::<u64>() + self.ended.user * tick_ns,
+                system_ns: others.iter().map(|row| row.system_ns).sum::<u64>() + self.ended.system * tick_ns,
             });
         }
         rows
@@ -216,6 +246,25 @@ mod tests {
         let process = figures.process.expect("getrusage");
         assert!(process.user_ns + process.system_ns >= 40_000_000 && figures.duration_ns >= 50_000_000, "{figures:?}");
         assert!(!figures.threads.is_empty() && figures.unavailable.is_empty(), "{figures:?}");
+    }
+
+    /// Thread 7 has ended, and its number is another's: both have their times. Of more than a thousand, those that have ended are one row.
+    #[test]
+    fn threads_that_have_ended_keep_their_times() {
+        let thread = |id, began, user| ThreadTime { id, began, name: "worker".into(), user, system: 1 };
+        let mut probe = UtilisationProbe { threads: BTreeMap::new(), ..UtilisationProbe::open() };
+        probe.saw(vec![thread(7, 1, 10)]);
+        probe.saw(vec![thread(7, 2, 20)]);
+        let tick_ns = 1_000_000_000 / sys::ticks_per_second();
+        let told = |probe: &UtilisationProbe| -> Vec<(String, u64)> {
+            probe.thread_rows().into_iter().map(|row| (row.name, row.user_ns / tick_ns)).collect()
+        };
+        assert_eq!(told(&probe), [("worker".to_owned(), 20), ("worker".to_owned(), 10)]);
+        for number in 0..2_000 {
+            probe.saw(vec![thread(8, number, 1)]);
+        }
+        assert!(probe.threads.len() <= MOST_KNOWN, "{}", probe.threads.len());
+        assert_eq!(told(&probe).iter().map(|(_, user)| user).sum::<u64>(), 10 + 20 + 2_000);
     }
 
     #[test]

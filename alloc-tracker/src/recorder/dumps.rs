@@ -48,13 +48,13 @@ pub fn due(recording: &mut Recording) -> Vec<Due> {
     due
 }
 
-/// Has `calls` call the program's function, if `due` is one. No lock may be held meanwhile, because the function may add a mark
-/// or a fact.
+/// Has `calls` call the program's function, if `due` is one. No lock may be held meanwhile, because the function may ask for a dump
+/// or add a mark.
 pub fn answer(due: Due, calls: &Errands) -> Option<Answer> {
     match due {
         Due::NearLimit(room) => Some(Answer::NearLimit(room)),
         Due::Threshold(bytes) => Some(Answer::Dump("threshold", format!("threshold {bytes}"))),
-        Due::Call(number, function, approach) => match calls.run(move || function.call(&approach))? {
+        Due::Call(number, function, approach) => match calls.run_programs(move || function.call(&approach))? {
             Some(PeakAction::Continue) => None,
             Some(PeakAction::Dump) => Some(Answer::Dump("before-peak", "before-peak".to_owned())),
             None => Some(Answer::Forget(number)),

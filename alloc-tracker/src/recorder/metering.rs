@@ -5,6 +5,8 @@
 //! processor time of the process -------------------------------------+--> split --> rows
 //! power sensors (less often, where reading them is slow) ------------+
 //! ```
+use std::iter;
+use std::mem;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -31,6 +33,8 @@ pub struct Metering {
     /// Time by scope at the last tick, and at the last reading of the power sensors.
     at_tick: Instant,
     at_power: Instant,
+    /// Room for the next tick's.
+    room: Vec<u64>,
     process_cpu_ns: u64,
     next_power_ns: u64,
     intervals: u64,
@@ -41,8 +45,8 @@ pub struct Metering {
     steps: Arc<Mutex<StepClock>>,
 }
 
-/// Time by scope at an instant.
-#[derive(Debug, Default)]
+/// An instant, and by scope number what the stopwatches said then: see [`active_ns`].
+#[derive(Debug)]
 struct Instant {
     time_ns: u64,
     active_ns: Vec<u64>,
@@ -68,14 +72,16 @@ impl Metering {
         }
         let about = found.sources.iter().flat_map(|source| source.about.iter().cloned());
         let meters = about.map(|about| (about, Meter::default())).collect();
-        let base = (0..scope::count()).map(|scope| stopwatch::of(scope as ScopeId)).collect();
+        let base: Vec<stopwatch::Times> = (0..scope::count()).map(|scope| stopwatch::of(scope as ScopeId)).collect();
         let now = sys::now_ns();
+        let active_ns: Vec<u64> = base.iter().map(|times| times.active.ns).collect();
         stopwatch::begin(now, with_cpu);
         let mut metering = Metering {
             base,
             with_cpu,
-            at_tick: Instant { time_ns: now, active_ns: Vec::new() },
-            at_power: Instant { time_ns: now, active_ns: Vec::new() },
+            at_tick: Instant { time_ns: now, active_ns: active_ns.clone() },
+            at_power: Instant { time_ns: now, active_ns },
+            room: Vec::new(),
             process_cpu_ns: sys::process_cpu_ns(),
             next_power_ns: 0,
             intervals: 0,
@@ -108,7 +114,7 @@ impl Metering {
         let interval_ns = now.saturating_sub(self.at_tick.time_ns);
         if interval_ns > 0 {
             self.intervals += 1;
-            let active_ns = self.active_ns(now);
+            let active_ns = active_ns(now, mem::take(&mut self.room));
             let passed = since(&active_ns, &self.at_tick.active_ns);
             let cpu_ns = process_cpu_ns.saturating_sub(self.process_cpu_ns) as f64;
             for (scope, share) in split(interval_ns, &passed) {
@@ -123,7 +129,7 @@ impl Metering {
                 seen.push(NO_SCOPE);
             }
             seen.into_iter().for_each(|scope| self.row(scope).sampled_ns += interval_ns);
-            self.at_tick = Instant { time_ns: now, active_ns };
+            self.room = mem::replace(&mut self.at_tick, Instant { time_ns: now, active_ns }).active_ns;
             self.process_cpu_ns = process_cpu_ns;
         }
         if now >= self.next_power_ns { self.read_power(now) } else { Readings::new() }
@@ -160,17 +166,6 @@ impl Metering {
         readings
     }
 
-    /// Time by scope number since measuring began, with what is still running.
-    fn active_ns(&self, now: u64) -> Vec<u64> {
-        let mut active: Vec<u64> = (0..scope::count()).map(|scope| self.of(scope as ScopeId).active.ns).collect();
-        for (scope, ns) in scopes_of_threads(now) {
-            if let Some(sum) = active.get_mut(scope as usize) {
-                *sum += ns;
-            }
-        }
-        active
-    }
-
     /// What the stopwatches say of a scope since measuring began.
     fn of(&self, scope: ScopeId) -> stopwatch::Times {
         let base = self.base.get(usize::from(scope)).copied().unwrap_or_default();
@@ -188,7 +183,10 @@ impl Metering {
 
     /// Adds the times by scope to the figures of the process.
     pub fn times(&self, mut utilisation: Utilisation) -> Utilisation {
-        let active_ns = self.active_ns(sys::now_ns());
+        let mut active_ns = active_ns(sys::now_ns(), Vec::new());
+        for (ns, base) in active_ns.iter_mut().zip(&self.base) {
+            *ns = ns.saturating_sub(base.active.ns);
+        }
         let rows = 0..self.rows.len().max(active_ns.len());
         let row = |index: usize| {
             let row = self.rows.get(index).cloned().unwrap_or_default();
@@ -236,6 +234,18 @@ impl Drop for Metering {
     }
 }
 
+/// What the stopwatches say by scope number, with what is still running, written into `room`: this is done a hundred times a second.
+fn active_ns(now: u64, mut room: Vec<u64>) -> Vec<u64> {
+    room.clear();
+    room.extend((0..scope::count()).map(|scope| stopwatch::of(scope as ScopeId).active.ns));
+    for (scope, ns) in scopes_of_threads(now) {
+        if let Some(sum) = room.get_mut(scope as usize) {
+            *sum += ns;
+        }
+    }
+    room
+}
+
 /// The scopes that threads are in at this moment, and for how long each of them has been.
 fn scopes_of_threads(now: u64) -> impl Iterator<Item = (u32, u64)> {
     let running = ledger::live_slots().filter_map(move |slot| slot.stopwatch.running(now));
@@ -250,7 +260,7 @@ fn is_reserved(scope: u32) -> bool {
 /// What each scope got since an earlier instant. The reserved scopes are left out. A time that the earlier instant had
 /// too much of, because a thread changed its scope while it was read, is 0 here.
 fn since(now: &[u64], earlier: &[u64]) -> Vec<(u32, u64)> {
-    let passed =
-        |(scope, &ns): (usize, &u64)| (scope as u32, ns.saturating_sub(earlier.get(scope).copied().unwrap_or(0)));
-    now.iter().enumerate().map(passed).filter(|(scope, ns)| *ns > 0 && !is_reserved(*scope)).collect()
+    let earlier = earlier.iter().copied().chain(iter::repeat(0));
+    let passed = |(scope, (&ns, earlier)): (u32, (&u64, u64))| (scope, ns.saturating_sub(earlier));
+    (0..).zip(now.iter().zip(earlier)).map(passed).filter(|(scope, ns)| *ns > 0 && !is_reserved(*scope)).collect()
 }

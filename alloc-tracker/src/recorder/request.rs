@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use alloc_timeline::Ending;
 
+use super::state::is_reading_here;
 use crate::sys;
 
 /// How the recording is to end.
@@ -68,16 +69,49 @@ pub fn is_recorded() -> bool {
 }
 
 /// Asks for the end of the recording, and waits until it is over; at most `patience`. Does nothing in a process that is not
-/// recorded. It allocates nothing and takes no lock.
+/// recorded, nor where a signal handler has interrupted this thread as it read events, which the recorder's thread would wait for: the log stays.
+/// It allocates nothing and takes no lock.
 pub fn ask(request: Request, patience: Duration) {
-    let end = sys::now_ns() + patience.as_nanos() as u64;
-    if !is_recorded() {
+    let began = sys::now_ns();
+    let end = began + patience.as_nanos() as u64;
+    if !is_recorded() || is_reading_here() {
         return;
     }
     ASKED.store(request as u8, Ordering::Release);
     let pause = libc::timespec { tv_sec: 0, tv_nsec: 500_000 };
+    // What a handler has interrupted may hold a lock of the allocator's, for which the recorder's threads wait.
+    let mut progress = sys::in_handler().then(|| Progress { at_ns: began, cpu_ns: others_cpu_ns() });
     while RUNNING.load(Ordering::Acquire) != 0 && sys::now_ns() < end {
+        if progress.as_mut().is_some_and(|progress| !progress.goes_on()) {
+            return;
+        }
         // SAFETY: the time is valid for the call, and nobody wants to know what was left of it.
         unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
     }
+}
+
+/// So long other threads may do nothing while a signal's handler waits for the end of the recording, in nanoseconds ...
+const IDLE_NS: u64 = 2_000_000_000;
+/// ... where less processor time than this is nothing.
+const NOTHING_NS: u64 = 20_000_000;
+
+/// When other threads were last seen to do something.
+struct Progress {
+    at_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Progress {
+    fn goes_on(&mut self) -> bool {
+        let (now, cpu_ns) = (sys::now_ns(), others_cpu_ns());
+        if cpu_ns.saturating_sub(self.cpu_ns) > NOTHING_NS {
+            *self = Progress { at_ns: now, cpu_ns };
+        }
+        now.saturating_sub(self.at_ns) < IDLE_NS
+    }
+}
+
+/// The processor time of all threads but this one.
+fn others_cpu_ns() -> u64 {
+    sys::process_cpu_ns().saturating_sub(sys::thread_cpu_ns())
 }

@@ -1,5 +1,6 @@
 //! The recorder's thread, which does one tick after the other until the session ends.
 use std::io;
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -32,11 +33,17 @@ use crate::sys::{self, last_thread};
 /// of the program's threads may call what is here.
 #[derive(Debug)]
 pub struct Recorder {
-    shared: Arc<Shared>,
+    ask: Ask,
     thread: sys::Thread,
     /// There when the session was asked for times. Apart from the thread's work, so that a step never waits for a tick.
     steps: Option<Arc<Mutex<StepClock>>>,
-    files: Errands,
+}
+
+/// Asks a recorder for what takes long. Whoever has one needs no lock meanwhile.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    shared: Arc<Shared>,
+    files: Arc<Errands>,
 }
 
 /// What is to be recorded, and where.
@@ -64,13 +71,25 @@ struct Shared {
     interval: Duration,
     /// `None` once the recording is over.
     work: Mutex<Option<(Recording, Dumps)>>,
+    /// Facts that are not recorded yet. Apart from the work, so that who adds one never waits for a tick or a dump.
+    facts: Mutex<Vec<Record>>,
     /// The thread that has the program's descriptors.
     calls: Arc<Errands>,
 }
 
 impl Shared {
+    /// The work, with all facts so far recorded.
     fn work(&self) -> MutexGuard<'_, Option<(Recording, Dumps)>> {
-        self.work.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        let mut work = self.work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((recording, _)) = work.as_mut() {
+            let facts = mem::take(&mut *self.facts());
+            facts.into_iter().for_each(|fact| recording.output.record(fact));
+        }
+        work
+    }
+
+    fn facts(&self) -> MutexGuard<'_, Vec<Record>> {
+        self.facts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -89,21 +108,17 @@ impl Recorder {
         let files = Errands::with_own_descriptors(c"alloc-files").map_err(no_thread)?;
         let begun = files.run(move || begin(plan()?, driver, calls).map_err(no_thread));
         let (shared, thread, steps) = begun.unwrap_or_else(|| Err(no_thread(io::Error::other("it panicked"))))?;
-        Ok(Recorder { shared, thread, steps, files })
+        Ok(Recorder { ask: Ask { shared, files: Arc::new(files) }, thread, steps })
+    }
+
+    /// What asks for a dump or a mark with its book.
+    pub fn ask(&self) -> Ask {
+        self.ask.clone()
     }
 
     /// Adds a fact about the run.
     pub fn fact(&self, key: &str, value: serde_json::Value) {
-        if let Some((recording, _)) = self.shared.work().as_mut() {
-            recording.output.record(Record::Run(key.to_owned(), value));
-        }
-    }
-
-    /// Adds a mark with the book of this instant. What a book takes while it is read is not of the program's arenas, because
-    /// another thread reads it.
-    pub fn mark_with_book(&self, name: &str) {
-        let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
-        let _ = self.files.run(move || mark_with_book(&shared, &name));
+        self.ask.shared.facts().push(Record::Run(key.to_owned(), value));
     }
 
     /// A step begins or ends on this thread: `tell` says which.
@@ -113,21 +128,9 @@ impl Recorder {
         }
     }
 
-    /// Writes a dump beside the timeline; returns its path, and whether it was written. `None` when the session is
-    /// over.
-    pub fn dump(&self) -> Option<(PathBuf, io::Result<()>)> {
-        let shared = Arc::clone(&self.shared);
-        let dump = move || {
-            let mut work = shared.work();
-            let (recording, dumps) = work.as_mut()?;
-            dumps.dump("dump", None, true, recording)
-        };
-        self.files.run(dump)?
-    }
-
     /// Stops the thread, records what is left and writes the timeline. `None` when the recording was over already.
     pub fn stop(self, ending: Ending) -> Option<Finished> {
-        let Recorder { shared, thread, files, .. } = self;
+        let Recorder { ask: Ask { shared, files }, thread, .. } = self;
         publish::end();
         shared.calls.session_ends();
         shared.stop.set();
@@ -140,6 +143,27 @@ impl Recorder {
         let finished = files.run(end).flatten();
         request::thread_is_over();
         finished
+    }
+}
+
+impl Ask {
+    /// Adds a mark with the book of this instant. What a book takes while it is read is not of the program's arenas, because
+    /// another thread reads it.
+    pub fn mark_with_book(&self, name: &str) {
+        let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
+        let _ = self.files.run(move || mark_with_book(&shared, &name));
+    }
+
+    /// Writes a dump beside the timeline; returns its path, and whether it was written. `None` when the session is
+    /// over.
+    pub fn dump(&self) -> Option<(PathBuf, io::Result<()>)> {
+        let shared = Arc::clone(&self.shared);
+        let dump = move || {
+            let mut work = shared.work();
+            let (recording, dumps) = work.as_mut()?;
+            dumps.dump("dump", None, true, recording)
+        };
+        self.files.run(dump)?
     }
 }
 
@@ -169,7 +193,7 @@ fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
     // From here on, a process that is killed leaves a log with its first records.
     recording.tick();
     let work = Mutex::new(Some((recording, Dumps::default())));
-    let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work, calls });
+    let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work, facts: Mutex::default(), calls });
     let worker = Arc::clone(&shared);
     request::thread_begins();
     // Before the program goes on: it may take all memory before the thread runs.

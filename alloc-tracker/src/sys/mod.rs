@@ -5,6 +5,7 @@ mod clock;
 mod descriptors;
 mod errno;
 mod folder;
+mod handler;
 pub mod last_thread;
 mod map;
 mod next_allocator;
@@ -26,6 +27,7 @@ pub use clock::{later_ns, now_ns, unix_ns};
 pub use descriptors::own_descriptors;
 pub use errno::{preserving_errno, set_errno};
 pub use folder::{Entry, entries};
+pub use handler::in_handler;
 pub use map::{get_or_map, keep_pages_small, map_zeroed, mappings, refused, unmap};
 pub use next_allocator::{next_free, next_realloc, object_of};
 #[cfg(feature = "stacks")]

@@ -5,6 +5,17 @@
 pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 pub use std::thread::yield_now;
 
+/// Lets others run before the next look at what they hold, after so many looks: for a moment, and for a millisecond once that has not helped.
+pub fn rest(looks: u32) {
+    if looks < 1_000 { yield_now() } else { std::thread::sleep(std::time::Duration::from_millis(1)) }
+}
+
+/// A number of the calling thread, which no other that lives has. The model checker cannot tell, and says 0.
+pub fn thread_mark() -> u64 {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::pthread_self() as u64 }
+}
+
 /// Places in the event ring; a power of two. The model checker has fewer.
 pub const RING_PLACES: u64 = 16 * 1024;
 

@@ -115,7 +115,9 @@ pub fn unpack(word: u64, charged: u16) -> Unpacked {
     let (blocks, steps) = (field(BLOCKS_SHIFT, USABLE_SHIFT - 1), field(STEPS_SHIFT, BLOCKS_SHIFT));
     let shifts = blocks * u64::from(FINE) + steps * u64::from(STEP);
     let charged = if word & CHARGED == 0 { 0 } else { u64::from(charged) };
-    Unpacked { usable: (word >> USABLE_SHIFT) - charged, requested: field(0, STEPS_SHIFT) - shifts, blocks }
+    // Another thread that reads both may have the word of before a new charge.
+    let usable = (word >> USABLE_SHIFT).saturating_sub(charged);
+    Unpacked { usable, requested: field(0, STEPS_SHIFT) - shifts, blocks }
 }
 
 #[cfg(test)]

@@ -42,6 +42,19 @@ fn exit_with_the_session_open() {
     assert_eq!(ended("leak"), (Some(0), Ending::Exit));
 }
 
+/// The handler interrupts a thread that has begun to write an event, or that reads events, or that is in the allocator, and calls `exit`. The
+/// process ends, with its timeline or, where the recorder's threads wait for what this thread holds, its log.
+#[test]
+fn exit_in_a_signal_handler() {
+    let folder = folder();
+    for round in 0..10 {
+        let out = folder.path().join(format!("{round}.timeline.json"));
+        let ran = run(Command::new(env!("CARGO_BIN_EXE_victim-ending")).arg(&out).arg("handler"));
+        assert_eq!(ran.code, Some(22), "{}", ran.stderr);
+        assert!(out.exists() || out.with_extension("json.log").exists(), "round {round}");
+    }
+}
+
 /// A trainer that has done its third step of very many, and the rest of its stdout.
 fn training(config: Config, out: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut child =

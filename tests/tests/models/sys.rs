@@ -13,6 +13,14 @@ pub mod sync {
     pub use loom::sync::atomic::{Ordering, fence};
     pub use loom::thread::yield_now;
 
+    pub fn thread_mark() -> u64 {
+        0
+    }
+
+    pub fn rest(_: u32) {
+        yield_now();
+    }
+
     pub const RING_PLACES: u64 = 2;
 
     fn ordered<R>(ordering: Ordering, access: impl FnOnce() -> R) -> R {
