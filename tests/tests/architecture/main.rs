@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `crates.rs` asks `cargo metadata` the same of the crates, and the two files of tests try all this on made-up
-//! crates of a few lines.
+//! crates of a few lines. `documents.rs` looks whether the files are there that documents name.
 mod only_tests;
 mod tree;
 
@@ -26,6 +26,8 @@ mod circles;
 mod floors;
 
 mod crates;
+
+mod documents;
 
 mod floors_tests;
 mod reader_tests;
