@@ -7,7 +7,7 @@ cannot trace it. So hooks take its place before a program first asks for a compi
 
 import functools
 import warnings
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from .. import _imports as imports
@@ -24,6 +24,8 @@ class Calls:
         self._has_hooks = False
         self._own: Any = None
         """``_call_impl`` as it was, while the method stands in its place."""
+        self._around: Any = None
+        """The method."""
 
     def tell(self) -> None:
         """From now on."""
@@ -33,7 +35,8 @@ class Calls:
         if around is None:
             self._add_hooks()
             return
-        self._own, module._call_impl = own, around
+        self._own, self._around = own, around
+        module._call_impl = around
         # A module that compiles itself hands its call over before it asks.
         if "compile" in vars(module):
             self._before(module, "compile")
@@ -66,12 +69,36 @@ class Calls:
         if self._has_hooks:
             return
         self._has_hooks = True
-        if self._own is not None:
-            self._torch.nn.Module._call_impl = self._own
+        module = self._torch.nn.Module
+        # A program may have put a function of its own there, which calls what was there before.
+        if self._own is not None and vars(module).get("_call_impl") is self._around:
+            module._call_impl = self._own
         self._labels.trace()
         modules = self._torch.nn.modules.module
         before, after = self._layers.hooks(self._watch)
         modules.register_module_forward_pre_hook(before)
         modules.register_module_forward_hook(after, always_call=True)
         # torch.compile warns of any hook of all modules. These let it alone.
-        warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
+        imports.after("torch._dynamo.eval_frame", self._watch.safely(self._warns_of_others))
+
+    def _warns_of_others(self, dynamo: Any) -> None:
+        """What `torch.compile` makes of a module warns of hooks only if the program has some. Its call keeps its code, with a `warnings.warn` of the
+        package's: a filter would be in the way of the program's filters, and they in its."""
+        optimized = getattr(dynamo, "OptimizedModule", None)
+        call = vars(optimized).get("__call__") if optimized else None
+        if not isinstance(call, FunctionType) or "warnings" not in call.__code__.co_names:
+            return
+        modules = self._torch.nn.modules.module
+
+        def warn(message: Any, *args: Any, stacklevel: int = 1, **named: Any) -> None:
+            both = (modules._global_forward_pre_hooks, modules._global_forward_hooks)
+            others = modules._global_backward_pre_hooks or modules._global_backward_hooks or any(len(hooks) > 1 for hooks in both)
+            if others or "global hooks" not in str(message):
+                warnings.warn(message, *args, stacklevel=stacklevel + 1, **named)
+
+        known = {**call.__globals__, "warnings": SimpleNamespace(warn=warn)}
+        told = FunctionType(call.__code__, known, call.__name__, call.__defaults__, call.__closure__)
+        told.__kwdefaults__ = call.__kwdefaults__
+        functools.update_wrapper(told, call)
+        del told.__wrapped__
+        optimized.__call__ = told

@@ -1,6 +1,6 @@
 """The tensors in a value, and where a tensor's storage is."""
 
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 _DEEP = 4
 """How deep lists, tuples and dictionaries are looked into."""
@@ -10,12 +10,18 @@ def tensors(torch: Any, value: Any, depth: int = 0) -> Iterator[Any]:
     """The tensors in a module's arguments or results."""
     if isinstance(value, torch.Tensor):
         yield value
-    elif depth < _DEEP and isinstance(value, (list, tuple)):
-        for one in value:
+    elif depth < _DEEP:
+        for one in _parts(value):
             yield from tensors(torch, one, depth + 1)
-    elif depth < _DEEP and isinstance(value, dict):
-        for one in value.values():
-            yield from tensors(torch, one, depth + 1)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a list, a tuple or a dictionary holds. A program's class of one may let itself be read only once."""
+    if isinstance(value, list):
+        return list.__iter__(value)
+    if isinstance(value, tuple):
+        return tuple.__iter__(value)
+    return dict.values(value) if isinstance(value, dict) else ()
 
 
 def address(tensor: Any) -> int:
