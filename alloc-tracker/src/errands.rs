@@ -30,7 +30,7 @@ pub struct Errands {
     /// Set when the thread does not come back from what it does now.
     is_gone: AtomicBool,
     /// Set while the thread runs a function of the program's.
-    runs_programs: Arc<AtomicBool>,
+    is_in_function: Arc<AtomicBool>,
 }
 
 impl Errands {
@@ -65,18 +65,18 @@ impl Errands {
                 }
             });
         })?;
-        Ok(Errands { work, thread: Some(thread), is_gone: AtomicBool::new(false), runs_programs: Arc::default() })
+        Ok(Errands { work, thread: Some(thread), is_gone: AtomicBool::new(false), is_in_function: Arc::default() })
     }
 
     /// Has the thread do `work`, and waits for what comes of it; `None` when the work panicked, or the thread is gone. While the thread runs a
     /// function of the program's, nobody waits, because that function may wait for whoever asks: the work is done later, and the answer is `None`.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        self.send(work).wait_while(|| !self.is_gone() && !self.runs_programs.load(Ordering::Acquire))
+        self.send(work).wait_while(|| !self.is_gone() && !self.is_in_function.load(Ordering::Acquire))
     }
 
     /// Has the thread run a function of the program's, and waits for what comes of it; `None` when it panicked, or the thread is gone.
-    pub fn run_programs<T: Send + 'static>(&self, function: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let running = Running(Arc::clone(&self.runs_programs));
+    pub fn call<T: Send + 'static>(&self, function: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let running = Running(Arc::clone(&self.is_in_function));
         let work = move || {
             running.0.store(true, Ordering::Release);
             let result = function();

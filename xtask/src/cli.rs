@@ -19,7 +19,7 @@ pub struct Cli {
 enum Command {
     /// Find or fetch libtorch and lay it out in `.libtorch/`
     Libtorch(libtorch::LibtorchArgs),
-    /// Make a Python with torch and torchvision for the tests, once for all checkouts (fetches 3 GB); what stands in the way
+    /// Make a Python with torch and what else the tests import, once for all checkouts (fetches 3 GB); what stands in the way
     /// is said in a sentence
     Python,
     /// From a fresh machine to the first report: four runs on real images, drawn and compared, in `target/demo/`

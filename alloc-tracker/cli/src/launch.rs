@@ -63,7 +63,7 @@ pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) 
     // https://docs.python.org/3/using/cmdline.html#envvar-PYTHONMALLOC
     command.envs(typed.python_objects.then_some(("PYTHONMALLOC", "malloc")));
     command.envs((typed.backend == Backend::System).then_some(("ALLOC_TRACKER_BACKEND", "system")));
-    signals::leave_as_they_were(&mut command);
+    signals::keep_pipes_ignored(&mut command);
     signals::catch();
     let started = command.spawn();
     let mut child = started.with_context(|| format!("{}: cannot be started", program.path.display()))?;

@@ -44,7 +44,7 @@ extern "C" fn look_at_pipes() {
 }
 
 /// Has the program started with SIGPIPE ignored if this process was.
-pub fn leave_as_they_were(command: &mut Command) {
+pub fn keep_pipes_ignored(command: &mut Command) {
     if !IGNORES_PIPES.load(Ordering::Relaxed) {
         return;
     }

@@ -1,10 +1,9 @@
 //! The start of a session: before `main`, and in each forked child.
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use alloc_tracker::Session;
-use alloc_tracker::unaided::{Request, as_tracker, ask, is_recorded, start_up};
+use alloc_tracker::unaided::{Request, as_tracker, ask, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
@@ -73,18 +72,7 @@ fn start(settings: &Settings) {
 
 /// Runs in `exit`: the session's own handler would keep every timeline.
 extern "C" fn end_as_asked() {
-    end(at_exit);
-}
-
-/// How long the end of the process may wait for its timeline. Names of calls are looked up for at most 20 s.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Has the recording end in the way that `request` says, and waits for it. A process that is not recorded is not asked: a child of `vfork`, or one
-/// that was forked while another thread had the loader's lock, could not look for libraries.
-pub fn end(request: fn() -> Request) {
-    if is_recorded() {
-        ask(request(), PATIENCE);
-    }
+    ask(at_exit);
 }
 
 /// What is to become of the timeline when the process ends. Nobody asked for a process without libtorch where only those

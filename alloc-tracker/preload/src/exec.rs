@@ -4,7 +4,7 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use alloc_tracker::unaided::{forget_ended, is_recorded};
+use alloc_tracker::unaided::{ask, forget_ended, is_recorded};
 
 use crate::begin;
 use crate::children::with_environment;
@@ -19,7 +19,7 @@ unsafe extern "C" {
 fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_int>) -> c_int {
     let recorded = is_recorded() && will_run();
     if recorded {
-        begin::end(begin::at_exec);
+        ask(begin::at_exec);
     }
     let result = exec().unwrap_or_else(|| {
         // SAFETY: errno's place is valid for writing in every thread.

@@ -2,19 +2,21 @@
 //! of `main`, run the tracker's own handler.)
 use std::ffi::c_int;
 
+use alloc_tracker::unaided::ask;
+
 use crate::begin;
 
 /// `_exit(2)`.
 #[unsafe(no_mangle)]
 pub extern "C" fn _exit(code: c_int) -> ! {
-    begin::end(begin::at_exit);
+    ask(begin::at_exit);
     leave(code)
 }
 
 /// `_Exit(3)`, which is the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn _Exit(code: c_int) -> ! {
-    begin::end(begin::at_exit);
+    ask(begin::at_exit);
     leave(code)
 }
 

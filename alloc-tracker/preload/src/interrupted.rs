@@ -2,6 +2,8 @@
 //! its KeyboardInterrupt, and so do shells.
 use std::ffi::c_int;
 
+use alloc_tracker::unaided::ask;
+
 use crate::begin;
 
 /// `kill(2)`.
@@ -9,7 +11,7 @@ use crate::begin;
 pub extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
     // SAFETY: getpid cannot fail.
     if signal == libc::SIGINT && process == unsafe { libc::getpid() } && ends_the_process(signal) {
-        begin::end(begin::at_interrupt);
+        ask(begin::at_interrupt);
     }
     // SAFETY: the system call takes numbers.
     unsafe { libc::syscall(libc::SYS_kill, process, signal) as c_int }

@@ -19,7 +19,7 @@ use alloc_replay::Event;
 use super::raw::{self, Words};
 use crate::sys::prefetch_for_write;
 pub use crate::sys::sync::RING_PLACES as CAPACITY;
-use crate::sys::sync::{AtomicBool, AtomicU64, Ordering, RawCell, filled, statics};
+use crate::sys::sync::{AtomicU64, Ordering, RawCell, filled, statics, thread_mark};
 
 /// A place for one event. `words` is written only by the thread that claimed the number, before that thread sets the
 /// stamp. It is read only by the reader, between seeing the stamp and moving TAIL past the number; the next writer that
@@ -35,7 +35,8 @@ statics! {
         filled![Position { stamp: AtomicU64::new(0), words: RawCell::new([0; 7]) }; CAPACITY as usize];
     static HEAD: AtomicU64 = AtomicU64::new(0);
     static TAIL: AtomicU64 = AtomicU64::new(0);
-    static READING: AtomicBool = AtomicBool::new(false);
+    /// The mark of the thread that has the right to read; 0 while none has.
+    static READING: AtomicU64 = AtomicU64::new(0);
 }
 
 /// Appends an event, unless `is_wanted` says no once a place is claimed: then the place stays empty. Returns whether the event will be read. While
@@ -70,9 +71,15 @@ pub struct Reader(());
 
 /// Takes the right to read; `None` when another thread, or this one, has it.
 pub fn reader() -> Option<Reader> {
-    let taken = READING.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+    let taken = READING.compare_exchange(0, thread_mark(), Ordering::Acquire, Ordering::Relaxed);
     // `then_some` would make a Reader even on failure, and the drop of that would give back another thread's right.
     taken.is_ok().then(|| Reader(()))
+}
+
+/// Whether this very thread has the right to read, so that a signal handler asks that has interrupted it. Nothing that waits for the right may be
+/// done then.
+pub fn is_reading_here() -> bool {
+    READING.load(Ordering::Relaxed) == thread_mark()
 }
 
 impl Drop for Reader {
@@ -83,7 +90,7 @@ impl Drop for Reader {
 
 /// Gives the right to read back, for a [`Reader`] that was forgotten (`mem::forget`).
 pub fn give_back() {
-    READING.store(false, Ordering::Release);
+    READING.store(0, Ordering::Release);
 }
 
 /// An event with its place in the order of all events.
@@ -155,5 +162,5 @@ pub fn range() -> (usize, usize) {
 pub fn reset() {
     let head = HEAD.load(Ordering::Relaxed);
     TAIL.store(head, Ordering::Relaxed);
-    READING.store(false, Ordering::Relaxed);
+    READING.store(0, Ordering::Relaxed);
 }

@@ -54,7 +54,7 @@ pub fn answer(due: Due, calls: &Errands) -> Option<Answer> {
     match due {
         Due::NearLimit(room) => Some(Answer::NearLimit(room)),
         Due::Threshold(bytes) => Some(Answer::Dump("threshold", format!("threshold {bytes}"))),
-        Due::Call(number, function, approach) => match calls.run_programs(move || function.call(&approach))? {
+        Due::Call(number, function, approach) => match calls.call(move || function.call(&approach))? {
             Some(PeakAction::Continue) => None,
             Some(PeakAction::Dump) => Some(Answer::Dump("before-peak", "before-peak".to_owned())),
             None => Some(Answer::Forget(number)),

@@ -65,5 +65,5 @@ pub use output::{Finished, Output};
 pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, read_what_was_left, release_reading};
 pub use step_clock::StepClock;
-pub use thread::{Ask, Plan, Recorder};
+pub use thread::{Handle, Plan, Recorder};
 pub use thresholds::{Approach, Callback, Expected, PeakAction, Thresholds};

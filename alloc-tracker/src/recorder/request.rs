@@ -2,11 +2,10 @@
 //! signal handler, for example. The asking thread only writes one word and waits; the recorder's thread sees the word on
 //! its next look and does the work.
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::time::Duration;
 
 use alloc_timeline::Ending;
 
-use super::state::is_reading_here;
+use crate::event::ring;
 use crate::sys;
 
 /// How the recording is to end.
@@ -68,20 +67,23 @@ pub fn is_recorded() -> bool {
     RUNNING.load(Ordering::Acquire) == std::process::id()
 }
 
-/// Asks for the end of the recording, and waits until it is over; at most `patience`. Does nothing in a process that is not
-/// recorded, nor where a signal handler has interrupted this thread as it read events, which the recorder's thread would wait for: the log stays.
-/// It allocates nothing and takes no lock.
-pub fn ask(request: Request, patience: Duration) {
-    let began = sys::now_ns();
-    let end = began + patience.as_nanos() as u64;
-    if !is_recorded() || is_reading_here() {
+/// How long the end of the process may wait for its timeline, in nanoseconds. Names of calls are looked up for at most 20 s.
+const PATIENCE_NS: u64 = 30_000_000_000;
+
+/// Asks for the end of the recording in the way that `request` says, and waits until it is over. Does nothing, and calls nothing, in a process that is not
+/// recorded: a child of `vfork`, or one that was forked while another thread had the loader's lock, could not look for libraries. Nor where a signal
+/// handler has interrupted this thread as it read events, which the recorder's thread would wait for: the log stays. Apart from `request` it
+/// allocates nothing and takes no lock.
+pub fn ask(request: impl FnOnce() -> Request) {
+    if !is_recorded() || ring::is_reading_here() {
         return;
     }
-    ASKED.store(request as u8, Ordering::Release);
+    let began = sys::now_ns();
+    ASKED.store(request() as u8, Ordering::Release);
     let pause = libc::timespec { tv_sec: 0, tv_nsec: 500_000 };
     // What a handler has interrupted may hold a lock of the allocator's, for which the recorder's threads wait.
     let mut progress = sys::in_handler().then(|| Progress { at_ns: began, cpu_ns: others_cpu_ns() });
-    while RUNNING.load(Ordering::Acquire) != 0 && sys::now_ns() < end {
+    while RUNNING.load(Ordering::Acquire) != 0 && sys::now_ns() < began + PATIENCE_NS {
         if progress.as_mut().is_some_and(|progress| !progress.goes_on()) {
             return;
         }

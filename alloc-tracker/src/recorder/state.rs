@@ -3,29 +3,18 @@ use alloc_replay::Replay;
 
 use crate::event::ring::{self, Numbered, Reader};
 use crate::ledger::{self, totals};
-use crate::sys::sync::{AtomicBool, AtomicU64, Ordering, RawCell, rest, statics, thread_mark, yield_now};
+use crate::sys::sync::{AtomicBool, Ordering, RawCell, rest, statics, yield_now};
 
 statics! {
     /// Only `read_and` touches it, in the one thread that has the ring's `Reader`.
     static REPLAY: RawCell<Option<Replay>> = RawCell::new(None);
     /// Whether [`hold_reading`] has kept the right to read.
     static HELD: AtomicBool = AtomicBool::new(false);
-    /// The mark of the thread that reads; 0 while none does.
-    static READER: AtomicU64 = AtomicU64::new(0);
-}
-
-/// Whether this very thread reads, so that a signal handler asks that has interrupted it. Nothing that waits for the right to read may be done
-/// then.
-pub fn is_reading_here() -> bool {
-    let mark = thread_mark();
-    mark != 0 && READER.load(Ordering::Relaxed) == mark
 }
 
 /// Replays all events that are in the ring, then runs `work` on the replay. The tracker is the owner of all that is
 /// allocated meanwhile.
 fn read_and<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) -> T {
-    READER.store(thread_mark(), Ordering::Relaxed);
-    let _marked = Marked;
     ledger::as_tracker(|| {
         REPLAY.with_mut(|replay| {
             // SAFETY: `ring::reader` gives out one Reader at a time, and `reader` lives longer than this reference.
@@ -38,15 +27,6 @@ fn read_and<T>(mut reader: Reader, work: impl FnOnce(&mut Option<Replay>) -> T) 
             work(replay)
         })
     })
-}
-
-/// Says at its end that this thread reads no more; before the right is given back.
-struct Marked;
-
-impl Drop for Marked {
-    fn drop(&mut self) {
-        READER.store(0, Ordering::Relaxed);
-    }
 }
 
 /// Replays all events that are in the ring, then runs `work` on the replay, which is `None` when no session records.
@@ -86,7 +66,7 @@ pub fn hold_reading() {
             HELD.store(true, Ordering::Relaxed);
             return;
         }
-        if is_reading_here() {
+        if ring::is_reading_here() {
             return;
         }
         rest(look);
@@ -104,7 +84,7 @@ pub fn release_reading() {
 /// to write an event and not finished it: the events behind that one, this thread's own among them. What other threads had begun is lost.
 pub fn read_what_was_left() {
     if !HELD.load(Ordering::Relaxed) {
-        if !is_reading_here() {
+        if !ring::is_reading_here() {
             // A thread that does not exist here was reading. What it had half changed is neither used nor dropped.
             // SAFETY: the child has one thread, which does not read.
             REPLAY.with_mut(|replay| std::mem::forget(unsafe { (*replay).take() }));

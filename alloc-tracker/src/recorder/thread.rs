@@ -33,15 +33,15 @@ use crate::sys::{self, last_thread};
 /// of the program's threads may call what is here.
 #[derive(Debug)]
 pub struct Recorder {
-    ask: Ask,
+    handle: Handle,
     thread: sys::Thread,
     /// There when the session was asked for times. Apart from the thread's work, so that a step never waits for a tick.
     steps: Option<Arc<Mutex<StepClock>>>,
 }
 
-/// Asks a recorder for what takes long. Whoever has one needs no lock meanwhile.
+/// A recorder, for what takes long: dumps, and marks with their books. Whoever has one needs no lock meanwhile.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct Handle {
     shared: Arc<Shared>,
     files: Arc<Errands>,
 }
@@ -108,17 +108,17 @@ impl Recorder {
         let files = Errands::with_own_descriptors(c"alloc-files").map_err(no_thread)?;
         let begun = files.run(move || begin(plan()?, driver, calls).map_err(no_thread));
         let (shared, thread, steps) = begun.unwrap_or_else(|| Err(no_thread(io::Error::other("it panicked"))))?;
-        Ok(Recorder { ask: Ask { shared, files: Arc::new(files) }, thread, steps })
+        Ok(Recorder { handle: Handle { shared, files: Arc::new(files) }, thread, steps })
     }
 
-    /// What asks for a dump or a mark with its book.
-    pub fn ask(&self) -> Ask {
-        self.ask.clone()
+    /// For a dump, or a mark with its book.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
     }
 
     /// Adds a fact about the run.
     pub fn fact(&self, key: &str, value: serde_json::Value) {
-        self.ask.shared.facts().push(Record::Run(key.to_owned(), value));
+        self.handle.shared.facts().push(Record::Run(key.to_owned(), value));
     }
 
     /// A step begins or ends on this thread: `tell` says which.
@@ -130,7 +130,7 @@ impl Recorder {
 
     /// Stops the thread, records what is left and writes the timeline. `None` when the recording was over already.
     pub fn stop(self, ending: Ending) -> Option<Finished> {
-        let Recorder { ask: Ask { shared, files }, thread, .. } = self;
+        let Recorder { handle: Handle { shared, files }, thread, .. } = self;
         publish::end();
         shared.calls.session_ends();
         shared.stop.set();
@@ -146,7 +146,7 @@ impl Recorder {
     }
 }
 
-impl Ask {
+impl Handle {
     /// Adds a mark with the book of this instant. What a book takes while it is read is not of the program's arenas, because
     /// another thread reads it.
     pub fn mark_with_book(&self, name: &str) {

@@ -3,7 +3,6 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
-use std::time::Duration;
 
 use alloc_replay::Event;
 use alloc_timeline::Ending;
@@ -12,7 +11,7 @@ use super::error::SessionError;
 use super::fact::Fact;
 use super::step_state;
 use crate::ledger::{as_tracker, stopwatch};
-use crate::recorder::{Ask, Finished, Recorder, Request, StepClock, ask};
+use crate::recorder::{Finished, Handle, Recorder, Request, StepClock, ask};
 use crate::sys;
 
 /// The recorder, and the id of the process that started it. A forked child inherits the value, but not the recorder's
@@ -58,9 +57,9 @@ fn is_own(process: u32) -> bool {
     process == std::process::id()
 }
 
-/// What asks this process's recorder for what takes long: meanwhile the session is not locked, so that steps and facts need not wait.
-fn own() -> Option<Ask> {
-    active().as_ref().filter(|(process, _)| is_own(*process)).map(|(_, recorder)| recorder.ask())
+/// The handle of this process's recorder. While somebody uses it, the session is not locked, so that steps and facts need not wait.
+fn own_handle() -> Option<Handle> {
+    active().as_ref().filter(|(process, _)| is_own(*process)).map(|(_, recorder)| recorder.handle())
 }
 
 /// Starts a recorder with `start`, unless this process has one already.
@@ -93,7 +92,7 @@ pub fn fact(key: &str, value: Fact) {
 
 /// Adds a mark with the book of this instant; does nothing when no session is recording.
 pub fn mark_with_book(name: &str) {
-    as_tracker(|| own().into_iter().for_each(|recorder| recorder.mark_with_book(name)));
+    as_tracker(|| own_handle().into_iter().for_each(|recorder| recorder.mark_with_book(name)));
 }
 
 /// Tells the session that a step begins or ends on this thread, if it was asked for times.
@@ -110,7 +109,7 @@ pub fn time_step(tell: fn(&mut StepClock)) {
 /// Writes a copy of the timeline so far; returns its path.
 pub fn dump() -> Result<PathBuf, SessionError> {
     as_tracker(|| {
-        let (path, stored) = own().and_then(|recorder| recorder.dump()).ok_or(SessionError::Ended)?;
+        let (path, stored) = own_handle().and_then(|recorder| recorder.dump()).ok_or(SessionError::Ended)?;
         stored.map(|()| path.clone()).map_err(|source| SessionError::Output { path, source })
     })
 }
@@ -138,13 +137,10 @@ pub fn forget_ended() {
     as_tracker(|| ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)).map(drop));
 }
 
-/// How long a signal's handler that calls `exit` may wait for the timeline.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 extern "C" fn at_exit() {
     if sys::in_handler() {
         // What it has interrupted may be the allocator, or the tracker: this thread allocates nothing and takes no lock.
-        return ask(Request::Exit, PATIENCE);
+        return ask(|| Request::Exit);
     }
     // A panic must not unwind into C. An error has no caller to go to any more; where the timeline could not be
     // written, the log is still there.

@@ -10,7 +10,7 @@ pub fn rest(looks: u32) {
     if looks < 1_000 { yield_now() } else { std::thread::sleep(std::time::Duration::from_millis(1)) }
 }
 
-/// A number of the calling thread, which no other that lives has. The model checker cannot tell, and says 0.
+/// A number of the calling thread, which no other that lives has; never 0.
 pub fn thread_mark() -> u64 {
     // SAFETY: it takes nothing and cannot fail.
     unsafe { libc::pthread_self() as u64 }

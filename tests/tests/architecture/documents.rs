@@ -54,10 +54,9 @@ fn headings(page: &str) -> BTreeSet<String> {
                 let words = heading.take().unwrap_or_default().to_lowercase();
                 let is_kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
                 let name: String = words.chars().filter(is_kept).collect::<String>().replace(' ', "-");
-                let again = |name: &String| names.contains(name);
                 let name = std::iter::once(name.clone())
                     .chain((1..).map(|number| format!("{name}-{number}")))
-                    .find(|name| !again(name))
+                    .find(|name| !names.contains(name))
                     .unwrap_or(name);
                 names.insert(name);
             }
@@ -115,7 +114,7 @@ fn the_glossary_names_files_that_are_there() {
 }
 
 #[test]
-fn a_page_of_two_lines() {
+fn what_a_page_names() {
     let page = "# A `heading`, or two\n\n[a](b.md#c) ![p](q.svg)\n\n```\n[not](one)\n```\n\n## A heading or two\n";
     assert_eq!(targets(page), ["b.md#c", "q.svg"]);
     assert_eq!(headings(page), BTreeSet::from(["a-heading-or-two".to_owned(), "a-heading-or-two-1".to_owned()]));

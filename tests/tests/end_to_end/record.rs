@@ -1,10 +1,11 @@
 //! `alloc-tracker record`: programs that know nothing of the tracker, run as a user runs them. Each is run plainly beside it:
 //! what it prints and returns must not change.
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use alloc_timeline::{Ending, Timeline};
@@ -14,9 +15,10 @@ use tests::{Ran, binary, folder, run, text};
 mod guest;
 #[path = "record/programs.rs"]
 pub mod programs;
+#[path = "record/running.rs"]
+mod running;
 
-use super::beside::hears_ctrl_c;
-use programs::{BLOCKS, compiled, has, sleeper};
+use programs::{BLOCKS, compiled, has};
 
 /// Ends what hangs, however slow the machine is.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -63,31 +65,6 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         std::thread::sleep(Duration::from_millis(5));
     }
     panic!("{what}: waited for it in vain");
-}
-
-/// A program that allocates, under `record`, and its own process id, once it has said that it is ready.
-fn started(folder: &Path, options: &[&str]) -> (Child, u32) {
-    let program = sleeper(folder);
-    let mut command = record(folder);
-    command.args(options).args(["--", text(&program)]).process_group(0);
-    command.stdin(Stdio::piped()).stdout(fs::File::create(folder.join("said")).expect("a file"));
-    command.stderr(fs::File::create(folder.join("told")).expect("a file"));
-    hears_ctrl_c(&mut command);
-    let child = command.spawn().expect("alloc-tracker");
-    let said = || fs::read_to_string(folder.join("said")).ok()?.lines().next()?.strip_prefix("ready ")?.parse().ok();
-    let process = wait_for("the program's process id", said);
-    (child, process)
-}
-
-/// Waits for the child; the exit code, and what the recorder told.
-fn end(mut child: Child, folder: &Path) -> (Option<i32>, String) {
-    let status = wait_for("the end of alloc-tracker", || child.try_wait().expect("a child"));
-    (status.code(), fs::read_to_string(folder.join("told")).expect("what it told"))
-}
-
-fn kill(process: u32, signal: i32) {
-    // SAFETY: kill takes numbers.
-    assert_eq!(unsafe { libc::kill(process as i32, signal) }, 0, "{process}");
 }
 
 /// A tick at which nothing is new takes a sample only once in ten, and the end always takes one.
@@ -232,70 +209,6 @@ fn node_runs_as_without() {
     assert!(timeline.peak.live_bytes >= 64 << 20, "{}", timeline.peak.live_bytes);
 }
 
-#[test]
-fn a_killed_program_leaves_its_log_and_the_command_that_recovers_it() {
-    let folder = folder();
-    if !has("cc") {
-        return;
-    }
-    let (child, process) = started(folder.path(), &["-o", "run.timeline.json"]);
-    kill(process, libc::SIGKILL);
-    let (code, told) = end(child, folder.path());
-    assert_eq!(code, Some(137), "{told}");
-    let log = folder.path().join("run.timeline.json.log");
-    assert!(told.contains(&format!("viewer recover {}", log.display())), "{told}");
-    let recovered = tests::viewer(&["recover", text(&log)]);
-    assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);
-}
-
-#[test]
-fn signals_reach_the_program() {
-    if !has("cc") {
-        return;
-    }
-    for (signal, code) in [(libc::SIGUSR1, 0), (libc::SIGTERM, 128 + libc::SIGTERM), (libc::SIGINT, 128 + libc::SIGINT)]
-    {
-        let folder = folder();
-        let (child, _) = started(folder.path(), &["-o", "run.timeline.json"]);
-        kill(child.id(), signal);
-        let (ended, told) = end(child, folder.path());
-        assert_eq!(ended, Some(code), "signal {signal}: {told}");
-    }
-}
-
-#[test]
-fn a_running_program_is_asked_for_dumps_marks_and_its_end() {
-    if !has("cc") {
-        return;
-    }
-    let folder = folder();
-    let (child, process) = started(folder.path(), &["-o", "run.timeline.json"]);
-    let ask = |words: &[&str]| {
-        let ran = run(Command::new(binary("alloc-tracker")).args(words));
-        assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.stderr);
-        ran.stdout
-    };
-    let pid = process.to_string();
-    let marked = ask(&["mark", &pid, "half way"]);
-    assert!(marked.starts_with("marked 'half way' at "), "{marked}");
-    let dumped = ask(&["dump", &pid]);
-    let dump = folder.path().join("run.dump-1.timeline.json");
-    assert!(dumped.contains(text(&dump)), "{dumped}");
-    let copy = alloc_timeline::load(&dump).expect("a dump");
-    assert_eq!((copy.ending, copy.marks[0].name.as_str()), (Ending::Dumped, "half way"));
-    // The program holds 8 MiB.
-    assert!(copy.marks[0].live_bytes >= 8 << 20, "{}", copy.marks[0].live_bytes);
-    let stopped = ask(&["stop", &pid]);
-    assert!(stopped.contains("the process goes on"), "{stopped}");
-    let whole = alloc_timeline::load(folder.path().join("run.timeline.json")).expect("a timeline");
-    assert_eq!(whole.ending, Ending::Finished);
-    assert!(Path::new(&format!("/proc/{process}")).exists(), "the program goes on");
-    let gone = run(Command::new(binary("alloc-tracker")).args(["dump", &std::process::id().to_string()]));
-    assert!(gone.code == Some(125) && gone.stderr.contains("not started by"), "{gone:?}");
-    kill(process, libc::SIGUSR1);
-    assert_eq!(end(child, folder.path()).0, Some(0));
-}
-
 /// What is refused, with the exit code and a part of the reason. Nothing may be left behind.
 #[test]
 fn what_cannot_be_recorded_is_refused_before_it_starts() {
@@ -340,6 +253,13 @@ fn what_cannot_be_recorded_is_refused_before_it_starts() {
         println!("SKIPPED: a setuid program of another user can only be made by root");
     }
     assert!(timelines(folder.path()).is_empty() && logs(folder.path()).is_empty());
+}
+
+#[test]
+fn a_path_that_is_not_utf_8_is_refused() {
+    let folder = folder();
+    let ran = run(record(folder.path()).arg("-o").arg(OsStr::from_bytes(b"\xff.timeline.json")).args(["--", "true"]));
+    assert!(ran.code == Some(125) && ran.stderr.contains("must be UTF-8"), "{ran:?}");
 }
 
 #[test]

@@ -39,13 +39,12 @@ unsafe extern "C" fn call(
         }
         let between = |begun| {
             let result = python.call(own, arguments, count, names);
-            let tell_of = |result: *mut Object| python.tell(end, [begun, result].as_ptr(), 2);
             let tell = |result: *mut Object| {
-                if result.is_null() {
-                    python.with_result(python.none(), |nothing| Some(tell_of(nothing))).unwrap_or(true)
-                } else {
-                    tell_of(result)
-                }
+                let tell_beside = |nothing| {
+                    let returned = if result.is_null() { nothing } else { result };
+                    Some(python.tell(end, [begun, returned].as_ptr(), 2))
+                };
+                python.with_result(python.none(), tell_beside).unwrap_or(true)
             };
             Some(python.ended(result, tell))
         };

@@ -79,9 +79,9 @@ class Calls:
         modules.register_module_forward_pre_hook(before)
         modules.register_module_forward_hook(after, always_call=True)
         # torch.compile warns of any hook of all modules. These let it alone.
-        imports.after("torch._dynamo.eval_frame", self._watch.safely(self._warns_of_others))
+        imports.after("torch._dynamo.eval_frame", self._watch.safely(self._warn_only_of_the_programs_hooks))
 
-    def _warns_of_others(self, dynamo: Any) -> None:
+    def _warn_only_of_the_programs_hooks(self, dynamo: Any) -> None:
         """What `torch.compile` makes of a module warns of hooks only if the program has some. Its call keeps its code, with a `warnings.warn` of the
         package's: a filter would be in the way of the program's filters, and they in its."""
         optimized = getattr(dynamo, "OptimizedModule", None)

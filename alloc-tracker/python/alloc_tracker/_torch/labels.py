@@ -155,16 +155,14 @@ class Labels:
 
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""
-        storage, states = self.storage, optimizer.state
-        known = self._optimizer(optimizer)
+        storage, known = self.storage, self._optimizer(optimizer)
         # A program's own optimizer may keep other things there than a dictionary for each parameter.
-        everywhere = [storage(value) for state in states.values() if isinstance(state, dict) for value in state.values()]
+        states = [(parameter, state) for parameter, state in optimizer.state.items() if isinstance(state, dict)]
+        everywhere = [storage(value) for _, state in states for value in state.values()]
         if everywhere == known.state:
             return
         known.state = everywhere
-        for parameter, state in states.items():
-            if not isinstance(state, dict):
-                continue
+        for parameter, state in states:
             places = list(map(storage, state.values()))
             if known.states.get(id(parameter)) != places:
                 known.states[id(parameter)] = places

@@ -216,8 +216,10 @@ class Layers:
         kind = type(network).__name__
         parts = list(_parts(network))
         has_parameters = any(parameter is not None for _, part in parts for parameter in part._parameters.values())
-        known = self._named.get(id(network))
-        prefix = known if known is not None else f"{kind}." if has_parameters and self._networks else ""
+        prefix = self._named.get(id(network))
+        is_new = prefix is None
+        if prefix is None:
+            prefix = f"{kind}." if has_parameters and self._networks else ""
         owned: Dict[int, str] = {}
         for path, module in parts:
             layer = self._layer_at(prefix, path, module)
@@ -233,7 +235,7 @@ class Layers:
             for buffer in module._buffers.values():
                 if buffer is not None:
                     label(buffer, Category.BUFFER, text(layer))
-        if is_whole and known is None:
+        if is_whole and is_new:
             self._named[id(network)] = prefix
             self._networks += has_parameters
 

@@ -7,7 +7,8 @@ use alloc_timeline::Ending;
 use tests::{binary, folder, run, text};
 
 use super::programs::{CLOSER, LAST_THREAD, LISTED, compiled, has, sleeper};
-use super::{kill, logs, record, recorded, timelines, wait_for};
+use super::running::kill;
+use super::{logs, record, recorded, timelines, wait_for};
 
 /// The log goes on in its own file, and the timeline is written without a loss.
 #[test]
