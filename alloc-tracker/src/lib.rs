@@ -116,7 +116,7 @@ pub mod control_group {
 pub mod unaided {
     pub use crate::ledger::as_tracker;
     pub use crate::named_memory::{mapped, unmapped};
-    pub use crate::recorder::{Request, ask, is_recorded};
+    pub use crate::recorder::{Request, ask, is_recorded, say_refused};
     pub use crate::session::forget_ended;
     #[cfg(feature = "stacks")]
     pub use crate::settings::sampling::is_on as samples_stacks;

@@ -41,6 +41,8 @@ enum What {
     Running,
     /// A file that is not as it should be.
     Unreadable(String),
+    /// Nothing, for this reason: no session could start.
+    Refused(String),
 }
 
 /// What is to be said, and whether a recorded process goes on.
@@ -95,6 +97,7 @@ fn text(left: &[Left], first: u32, quiet: bool) -> String {
                 problems.push(format!("process {} goes on; its timeline will be {}", left.process, left.path.display()))
             }
             What::Unreadable(problem) => problems.push(problem.clone()),
+            What::Refused(reason) => problems.push(format!("process {} was not recorded: {reason}", left.process)),
         }
     }
     problems.extend(runs().flat_map(unseen));
@@ -113,9 +116,16 @@ fn left(processes: &Path) -> (Vec<Left>, bool) {
     let mut all = Vec::new();
     let mut registered = false;
     for entry in fs::read_dir(processes).into_iter().flatten().flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let (number, is_refused) = name.strip_suffix(".refused").map_or((name, false), |number| (number, true));
+        let Ok(process) = number.parse::<u32>() else { continue };
         registered = true;
         let told = fs::read_to_string(entry.path()).unwrap_or_default();
+        if is_refused {
+            all.push(Left { process, path: PathBuf::new(), what: What::Refused(told) });
+            continue;
+        }
         // A forked child that became another program has told of the same path twice.
         let paths: BTreeSet<PathBuf> = told.lines().map(PathBuf::from).collect();
         for path in paths {

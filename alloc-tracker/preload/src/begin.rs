@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloc_tracker::Session;
-use alloc_tracker::unaided::{Request, as_tracker, ask, start_up};
+use alloc_tracker::unaided::{Request, as_tracker, ask, say_refused, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
@@ -66,8 +66,12 @@ fn start(settings: &Settings) {
         .quiet()
         .fact("parent_pid", u64::from(std::os::unix::process::parent_id()))
         .start();
-    // The session ends with the process. One that cannot start leaves no file, and `alloc-tracker record` says so.
-    let _ = session.map(std::mem::forget);
+    match session {
+        // It ends with the process.
+        Ok(session) => std::mem::forget(session),
+        // `alloc-tracker record` says it when the program has ended.
+        Err(error) => as_tracker(|| say_refused(&error)),
+    }
 }
 
 /// Runs in `exit`: the session's own handler would keep every timeline.

@@ -52,4 +52,9 @@ impl Definition {
         let flags = Definition::ARRAY | Definition::NAMES;
         Definition { name: name.as_ptr(), function: function as *const c_void, flags, help: ptr::null() }
     }
+
+    /// The same with a signature: the name and its parameters, an empty line of `--`, and a line without anything.
+    pub const fn with_signature(self, signature: &'static CStr) -> Definition {
+        Definition { help: signature.as_ptr(), ..self }
+    }
 }

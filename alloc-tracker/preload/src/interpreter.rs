@@ -2,6 +2,7 @@
 //! they do there long before: <https://docs.python.org/3/c-api/stable.html>. This library is linked with none of them, because most
 //! programs that it is loaded into have no Python.
 mod aside;
+mod made;
 
 use std::ffi::{c_char, c_int, c_long, c_ulonglong, c_void};
 use std::ptr;
@@ -34,6 +35,9 @@ pub struct Interpreter {
 struct Calling {
     call: Vectorcall,
     new_method: unsafe extern "C" fn(*mut Object) -> *mut Object,
+    new_method_of_class: unsafe extern "C" fn(*mut Object, *const Definition) -> *mut Object,
+    length: unsafe extern "C" fn(*mut Object) -> isize,
+    keep: unsafe extern "C" fn(*mut Object),
     attribute: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
     call_method: Vectorcall,
     put_aside: unsafe extern "C" fn(*mut *mut Object, *mut *mut Object, *mut *mut Object),
@@ -48,6 +52,9 @@ impl Calling {
             Some(Calling {
                 call: vectorcall::find()?,
                 new_method: function(c"PyInstanceMethod_New")?,
+                new_method_of_class: function(c"PyDescr_NewMethod")?,
+                length: function(c"PyTuple_Size")?,
+                keep: function(c"Py_IncRef")?,
                 attribute: function(c"PyObject_GetAttr")?,
                 call_method: function(c"PyObject_VectorcallMethod")?,
                 put_aside: function(c"PyErr_Fetch")?,
@@ -84,40 +91,6 @@ impl Interpreter {
                 text: function(c"PyUnicode_AsUTF8AndSize")?,
                 calling: Calling::find(),
             })
-        }
-    }
-
-    /// A tuple of new functions, which get `own` as their first argument and keep it; null, with an exception, where Python has no
-    /// memory.
-    ///
-    /// # Safety
-    /// The thread holds the interpreter's lock, and `own` is an object. As for all of the following.
-    pub unsafe fn functions<const N: usize>(
-        &self,
-        definitions: &'static [Definition; N],
-        own: *mut Object,
-    ) -> *mut Object {
-        // SAFETY: as the caller promises.
-        unsafe { self.tuple(definitions.each_ref().map(|one| (self.new_function)(one, own, ptr::null_mut()))) }
-    }
-
-    /// A tuple of new objects, which it takes over; null where one of them is.
-    ///
-    /// # Safety
-    /// Each is an object that the caller owns, or null.
-    pub unsafe fn tuple<const N: usize>(&self, objects: [*mut Object; N]) -> *mut Object {
-        if objects.iter().any(|object| object.is_null()) {
-            return ptr::null_mut();
-        }
-        // SAFETY: as the caller promises. The tuple has a place for each.
-        unsafe {
-            let tuple = (self.new_tuple)(N as isize);
-            if !tuple.is_null() {
-                for (place, object) in (0..).zip(objects) {
-                    (self.set_item)(tuple, place, object);
-                }
-            }
-            tuple
         }
     }
 
@@ -212,22 +185,23 @@ impl Interpreter {
         unsafe { (self.clear)() }
     }
 
-    /// A new function that an attribute of a class can be: Python gives it the object as its first argument, behind `own`, which it
-    /// keeps. Null, with an exception, where Python has no memory; without one, where it is too old.
+    /// How many items a tuple has; 0 where Python is too old.
     ///
     /// # Safety
-    /// `own` is an object.
-    pub unsafe fn method(&self, definition: &'static Definition, own: *mut Object) -> *mut Object {
-        let Some(calling) = &self.calling else { return ptr::null_mut() };
-        // SAFETY: as the caller promises. The method has its own reference to the function.
-        unsafe {
-            let function = (self.new_function)(definition, own, ptr::null_mut());
-            if function.is_null() {
-                return function;
-            }
-            let method = (calling.new_method)(function);
-            (self.release)(function);
-            method
+    /// `tuple` is one.
+    pub unsafe fn length(&self, tuple: *mut Object) -> isize {
+        // SAFETY: as the caller promises.
+        self.calling.as_ref().map_or(0, |calling| unsafe { (calling.length)(tuple) })
+    }
+
+    /// Keeps an object alive, once more than it is so far.
+    ///
+    /// # Safety
+    /// `object` is one.
+    pub unsafe fn keep(&self, object: *mut Object) {
+        if let Some(calling) = &self.calling {
+            // SAFETY: as the caller promises.
+            unsafe { (calling.keep)(object) }
         }
     }
 

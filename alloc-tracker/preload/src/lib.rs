@@ -50,6 +50,8 @@ mod vectorcall;
 
 mod interpreter;
 
+mod method;
+
 mod next;
 mod python;
 mod settings;

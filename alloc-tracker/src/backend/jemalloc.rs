@@ -1,9 +1,14 @@
 //! jemalloc, as tikv-jemalloc-sys builds it: the allocator under the tracker unless the user wants another.
+//!
+//! It maps with MAP_NORESERVE, so that the kernel grants it more than all memory. A program that asks for too much is to be
+//! told so as by the C library's allocator ([decision 33](../../../docs/decisions/0033-as-much-as-there-is.md)).
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tikv_jemalloc_sys as je;
+
+use crate::sys::{exceeds_memory, set_errno};
 
 /// jemalloc's settings unless the environment (`_RJEM_MALLOC_CONF`) says otherwise. Training frees and reallocates the
 /// same large blocks every step; jemalloc's default gives blocks of 8 MiB and more back to the kernel at once, so that
@@ -20,12 +25,18 @@ pub static MALLOC_CONF: Option<&'static c_char> =
 /// Allocates `size` bytes, any number. Null and ENOMEM when there is no memory.
 #[inline(always)]
 pub fn malloc(size: usize) -> *mut u8 {
+    if exceeds_memory(size) {
+        return no_memory();
+    }
     // SAFETY: malloc accepts every size.
     unsafe { je::malloc(size) }.cast()
 }
 
 /// Allocates `count` times `size` zeroed bytes. Null and ENOMEM when there is no memory or the product overflows.
 pub fn calloc(count: usize, size: usize) -> *mut u8 {
+    if exceeds_memory(count.saturating_mul(size)) {
+        return no_memory();
+    }
     // SAFETY: calloc accepts every pair of sizes and checks their product.
     unsafe { je::calloc(count, size) }.cast()
 }
@@ -35,10 +46,19 @@ pub fn calloc(count: usize, size: usize) -> *mut u8 {
 /// # Safety
 /// `alignment` must be a power of two.
 pub unsafe fn aligned(alignment: usize, size: usize, zeroed: bool) -> *mut u8 {
+    if exceeds_memory(size) {
+        return no_memory();
+    }
     let flags = je::MALLOCX_ALIGN(alignment) | if zeroed { je::MALLOCX_ZERO } else { 0 };
     // SAFETY: mallocx wants a size above 0, which `max` sees to, and an alignment that is a power of two, which the
     // caller promises; a size that overflows after rounding gives null.
     unsafe { je::mallocx(size.max(1), flags) }.cast()
+}
+
+#[cold]
+fn no_memory() -> *mut u8 {
+    set_errno(libc::ENOMEM);
+    ptr::null_mut()
 }
 
 /// Usable bytes of a live block of this backend.
@@ -160,6 +180,9 @@ pub unsafe fn spare(alignment: usize, size: usize) -> *mut u8 {
 /// # Safety
 /// `block` must be live and of this backend; on success it is gone.
 pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+    if exceeds_memory(size) {
+        return no_memory();
+    }
     // SAFETY: as the caller promises.
     unsafe { je::realloc(block.cast(), size) }.cast()
 }
@@ -169,6 +192,9 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
 /// # Safety
 /// As for [`realloc`]; `size` must not be 0, and `alignment` must be a power of two.
 pub unsafe fn realloc_aligned(block: *mut u8, alignment: usize, size: usize) -> *mut u8 {
+    if exceeds_memory(size) {
+        return no_memory();
+    }
     // SAFETY: as the caller promises.
     unsafe { je::rallocx(block.cast(), size, je::MALLOCX_ALIGN(alignment)) }.cast()
 }

@@ -35,7 +35,16 @@ pub enum Bound {
 impl Bound {
     /// Whether it is mappings that are refused at the limit, and not a process that is ended.
     pub fn refuses_mappings(self) -> bool {
-        matches!(self, Bound::AddressSpace | Bound::Data)
+        self.resource().is_some()
+    }
+
+    /// The name of the resource limit, if it is one (getrlimit(2)).
+    pub fn resource(self) -> Option<&'static str> {
+        match self {
+            Bound::AddressSpace => Some("RLIMIT_AS"),
+            Bound::Data => Some("RLIMIT_DATA"),
+            Bound::Group(_) | Bound::HiddenGroup | Bound::Machine => None,
+        }
     }
 }
 
@@ -69,10 +78,7 @@ impl Limits {
     pub fn rooms(&self, is_near: impl Fn(u64, u64) -> bool) -> Vec<Room> {
         let mut watch = Stopwatch::start();
         let mut rooms = self.group.as_ref().map_or_else(Vec::new, |group| in_group(group, is_near));
-        let limits = [Resource::AddressSpace, Resource::Data].map(resource_limit);
-        if limits.iter().any(Option::is_some) {
-            rooms.extend(self.statm.read().into_iter().flat_map(|sizes| in_address_space(sizes, limits)));
-        }
+        rooms.extend(for_mappings(&self.statm));
         rooms.extend(self.in_machine());
         watch.lap(Probe::Limits);
         rooms
@@ -96,8 +102,7 @@ impl Limits {
                 of_group(name, level)
             }
             Bound::HiddenGroup => of_group("hierarchical_memory_limit", 0),
-            Bound::AddressSpace => "RLIMIT_AS".to_owned(),
-            Bound::Data => "RLIMIT_DATA".to_owned(),
+            Bound::AddressSpace | Bound::Data => bound.resource().unwrap_or_default().to_owned(),
             Bound::Machine => "the machine's memory and swap".to_owned(),
         }
     }
@@ -124,6 +129,18 @@ fn in_group(group: &Group, is_near: impl Fn(u64, u64) -> bool) -> Vec<Room> {
         Some(Room { bound, limit_bytes, left_bytes })
     };
     visible.chain(hidden).filter_map(room).collect()
+}
+
+/// The room that the limits of mappings leave, where the process has such limits.
+fn for_mappings(statm: &Statm) -> impl Iterator<Item = Room> {
+    let limits = [Resource::AddressSpace, Resource::Data].map(resource_limit);
+    let sizes = limits.iter().any(Option::is_some).then(|| statm.read()).flatten();
+    sizes.into_iter().flat_map(move |sizes| in_address_space(sizes, limits))
+}
+
+/// The limit of mappings that leaves less than `bytes`, if one does.
+pub fn refuses_soon(bytes: u64) -> Option<Room> {
+    for_mappings(&Statm::open()).find(|room| room.left_bytes < bytes)
 }
 
 fn in_address_space(sizes: Sizes, limits: [Option<u64>; 2]) -> impl Iterator<Item = Room> {

@@ -5,10 +5,13 @@
 //! | file | written by | content |
 //! |---|---|---|
 //! | `PID` | the recorder, at its start | one line for each session of the process: the timeline's path |
+//! | `PID.refused` | whoever could not start a session | why |
 //! | `PID.ask` | `alloc-tracker`, renamed to it when it is whole | `dump`, `mark NAME` or `stop` |
 //! | `PID.answer` | the recorder, renamed to it | `done TEXT` or `failed TEXT` |
+use std::error::Error;
 use std::fs;
 use std::io::{self, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use alloc_timeline::kept_file::{KeptFile, read_text};
@@ -68,6 +71,16 @@ impl Control {
         // Whoever asked may have gone meanwhile, and the folder with it.
         let _ = write_whole(&self.answer.with_extension("answering"), &self.answer, &text);
     }
+}
+
+/// Says in the folder why this process is not recorded, where the environment names a folder.
+pub fn say_refused(error: &dyn Error) {
+    let Some(folder) = control_folder() else { return };
+    let all = iter::successors(Some(error), |&error| error.source());
+    let reasons: Vec<String> = all.map(ToString::to_string).collect();
+    let path = |suffix: &str| folder.join(format!("{}.{suffix}", std::process::id()));
+    // Who cannot write this either has nobody else to tell.
+    let _ = write_whole(&path("refusing"), &path("refused"), &reasons.join(": "));
 }
 
 /// Writes a file that nobody sees before it is whole.

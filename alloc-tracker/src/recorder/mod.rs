@@ -60,7 +60,7 @@ mod ticks;
 
 mod thread;
 
-pub use control::Control;
+pub use control::{Control, say_refused};
 pub use output::{Finished, Output};
 pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, read_what_was_left, release_reading};

@@ -13,6 +13,7 @@ use super::handle::Session;
 use super::step_state;
 use crate::ledger::{as_tracker, publish_own};
 use crate::probe::interposition::interposition;
+use crate::probe::limits::refuses_soon;
 use crate::recorder::{Approach, Callback, Control, Expected, Output, PeakAction, Plan, Recorder, Thresholds};
 use crate::settings::times::{self, Times};
 use crate::settings::{self, LeastRoom, sampling};
@@ -163,7 +164,8 @@ impl SessionBuilder {
     /// - [`SessionError::AlreadyRecording`] when this process has a session that is not finished;
     /// - [`SessionError::Output`] when the timeline's folder cannot be written to;
     /// - [`SessionError::Thread`] when the recorder's threads cannot be started;
-    /// - [`SessionError::TwoBackends`] when Rust's allocations and C's go to two allocators.
+    /// - [`SessionError::TwoBackends`] when Rust's allocations and C's go to two allocators;
+    /// - [`SessionError::Room`] when the process may hardly map anything more.
     pub fn start(self) -> Result<Session, SessionError> {
         as_tracker(|| self.begin())
     }
@@ -177,6 +179,10 @@ impl SessionBuilder {
             && resolutions.iter().any(|resolution| resolution.tracked)
         {
             return Err(SessionError::TwoBackends { allocator });
+        }
+        if let Some(room) = refuses_soon(SessionError::ROOM_BYTES) {
+            let (limit_mib, left_mib) = (room.limit_bytes >> 20, room.left_bytes >> 20);
+            return Err(SessionError::Room { limit: room.bound.resource().unwrap_or_default(), limit_mib, left_mib });
         }
         active::install(|| {
             // Another thread frees what the options hold, and publishes that: what this one has counted must be published too.

@@ -38,6 +38,16 @@ pub enum SessionError {
         /// The type name of the allocator under `Over`.
         allocator: &'static str,
     },
+    /// The process may hardly map anything more.
+    #[error("{limit} leaves {left_mib} MiB of {limit_mib}, and a recording takes {}: raise it (ulimit)", Self::ROOM_BYTES >> 20)]
+    Room {
+        /// Which limit: `RLIMIT_AS` or `RLIMIT_DATA` (getrlimit(2)).
+        limit: &'static str,
+        /// The limit, in MiB.
+        limit_mib: u64,
+        /// What the process may still map, in MiB.
+        left_mib: u64,
+    },
     /// The run is over and its timeline could not be written.
     #[error("{path}: the timeline could not be written; the log {log} holds what was recorded: `viewer recover {log}`")]
     Store {
@@ -51,4 +61,10 @@ pub enum SessionError {
     /// The session has ended already, for example because another thread has called `exit`.
     #[error("the session has ended already")]
     Ended,
+}
+
+impl SessionError {
+    /// What a limit of mappings must leave for a session to start, in bytes. The recorder's threads, their memory and its buffers
+    /// take 143 MiB of addresses (VmSize of `cat` with a session less that without one); without them jemalloc crashes in one of those threads.
+    pub(crate) const ROOM_BYTES: u64 = 192 << 20;
 }

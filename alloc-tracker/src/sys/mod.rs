@@ -9,6 +9,7 @@ mod handler;
 pub mod last_thread;
 mod map;
 mod next_allocator;
+mod overcommit;
 #[cfg(feature = "stacks")]
 mod own_stack;
 mod page;
@@ -30,6 +31,7 @@ pub use folder::{Entry, entries};
 pub use handler::in_handler;
 pub use map::{get_or_map, keep_pages_small, map_zeroed, mappings, refused, unmap};
 pub use next_allocator::{next_free, next_realloc, object_of};
+pub use overcommit::exceeds_memory;
 #[cfg(feature = "stacks")]
 pub use own_stack::OwnStack;
 pub use page::page_bytes;

@@ -46,6 +46,12 @@ fn parameters_that_are_swapped() {
     check(&["swapped.py"], &["swapped [torch.float64, ", "the same objects True", "loaded <All keys matched"]);
 }
 
+#[test]
+fn methods_that_are_replaced_and_put_back() {
+    let said = ["the same True True 9", "many tensor(190.) tensor(226.)", "pickled True", "refused Sequential.forward"];
+    check(&["patched.py"], &said);
+}
+
 /// With the frames of every traceback.
 #[test]
 fn exceptions_in_modules() {

@@ -346,3 +346,20 @@ fn networks_that_come_and_go_have_layers() {
     let gradients = gradients.map(|(layer, bytes)| (layer.to_owned(), bytes)).into();
     assert_eq!(requested_by_layer(&timeline, trained, Category::Gradient), gradients);
 }
+
+/// `double()` puts other memory under each parameter and buffer, which is the same layer's, and of twice as many bytes.
+#[test]
+fn parameters_that_move_keep_their_layers() {
+    let Some(python) = python() else { return };
+    let folder = folder();
+    let (_, timeline) = recorded(python, folder.path(), "moved.py");
+    for (mark, element) in [("named", 4), ("moved", 8)] {
+        let [table] = tables(&timeline, mark)[..] else { panic!("no table") };
+        let parameters = [("0", 64 * 32 + 32), ("1", 32 + 32), ("2", 32 * 4 + 4)];
+        let parameters = parameters.map(|(layer, count)| (layer.to_owned(), count * element)).into();
+        assert_eq!(requested_by_layer(&timeline, table, Category::Parameter), parameters, "{mark}");
+        // The mean and the variance of each channel, and a count of batches in eight bytes.
+        let buffers = [("1".to_owned(), (32 + 32) * element + 8)].into();
+        assert_eq!(requested_by_layer(&timeline, table, Category::Buffer), buffers, "{mark}");
+    }
+}

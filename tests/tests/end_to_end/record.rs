@@ -262,6 +262,63 @@ fn a_path_that_is_not_utf_8_is_refused() {
     assert!(ran.code == Some(125) && ran.stderr.contains("must be UTF-8"), "{ran:?}");
 }
 
+/// As much as no machine has: the C library's functions that allocate say no, as without the recorder, and the block that was to grow stays.
+#[test]
+fn what_is_larger_than_all_memory_is_refused_as_without() {
+    if !has("python3") {
+        return;
+    }
+    let script = "
+import ctypes, errno
+c, much = ctypes.CDLL(None, use_errno=True), 1 << 45
+size, address = ctypes.c_size_t, ctypes.c_void_p
+def call(name, types, *arguments):
+    function = getattr(c, name)
+    function.restype, function.argtypes = address, types
+    ctypes.set_errno(0)
+    return function(*arguments), errno.errorcode.get(ctypes.get_errno())
+def say(name, types, *arguments):
+    block, problem = call(name, types, *arguments)
+    print(name, block is None, problem)
+block, _ = call('malloc', [size], 100)
+ctypes.memset(block, 7, 100)
+say('malloc', [size], much)
+say('calloc', [size, size], much >> 10, 1 << 10)
+say('memalign', [size, size], 64, much)
+kept = call('realloc', [address, size], block, much)
+print('realloc', kept[0] is None, kept[1], ctypes.string_at(block if kept[0] is None else kept[0], 100) == bytes([7] * 100))
+";
+    let folder = folder();
+    let command = ["python3", "-c", script];
+    let plain = Command::new(command[0]).args(&command[1..]).output().expect("a program");
+    let plain = String::from_utf8_lossy(&plain.stdout).into_owned();
+    assert_eq!(plain.lines().count(), 4, "{plain}");
+    let recorded = recorded(folder.path(), &["--quiet"], &command);
+    assert_eq!((recorded.stdout, recorded.code), (plain, Some(0)), "{}", recorded.stderr);
+}
+
+/// A session takes 143 MiB of addresses, and the tracker's tables 200. A program that is to have fewer in all runs as without.
+#[test]
+fn a_program_that_may_map_little_is_not_recorded_and_said_to_be() {
+    let folder = folder();
+    let record = format!("ulimit -v 300000; exec {} record -- ls /", text(&binary("alloc-tracker")));
+    let ran = run(Command::new("sh").args(["-c", &record]).current_dir(folder.path()));
+    let plain = Command::new("ls").arg("/").output().expect("a program");
+    assert_eq!(
+        (ran.stdout, ran.code),
+        (String::from_utf8_lossy(&plain.stdout).into_owned(), Some(0)),
+        "{}",
+        ran.stderr
+    );
+    let said = "was not recorded: RLIMIT_AS leaves ";
+    assert!(
+        ran.stderr.contains(said) && ran.stderr.contains(" MiB of 292, and a recording takes 192"),
+        "{}",
+        ran.stderr
+    );
+    assert!(timelines(folder.path()).is_empty() && logs(folder.path()).is_empty());
+}
+
 #[test]
 fn a_program_with_a_malloc_of_its_own_is_said_to_have_one() {
     let folder = folder();

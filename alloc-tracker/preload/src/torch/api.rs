@@ -10,7 +10,7 @@ use crate::definition::Object;
 /// The functions.
 #[repr(C)]
 pub struct TorchApi {
-    /// 8; what earlier versions had stands where it stood.
+    /// 9; what earlier versions had stands where it stood.
     version: u32,
     /// Begins a trial on the libtorch that is loaded. Null when it has begun; otherwise says why not.
     begin_trial: extern "C" fn() -> *const c_char,
@@ -37,17 +37,20 @@ pub struct TorchApi {
     of_tensors: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
     /// The number of the layer that is active on the calling thread.
     active_layer: extern "C" fn() -> u32,
-    /// The function around a backward pass or a loader's next batch, for a tuple of what it needs; null in a Python that is not known, or
+    /// The function around a backward pass or a compilation, for a tuple of what it needs; null in a Python that is not known, or
     /// too old.
     around_function: unsafe extern "C" fn(told: *mut Object) -> *mut Object,
     /// Says that the next variable of the calling thread that gets a gradient is this round's.
     look_for_gradient: extern "C" fn(),
     /// Ends a round: its variable has these objects and this memory, and the memory of its gradient begins at this address.
     end_gradient: extern "C" fn(object: u64, kind: u64, implementation: u64, storage: u64, data: u64, gradient: u64),
+    /// The method around a loader's next batch (0) or around what gives a module's parameters other memory (1), for a tuple of what it needs; null in
+    /// a Python that is not known, or too old.
+    around_method: unsafe extern "C" fn(number: u32, told: *mut Object) -> *mut Object,
 }
 
 static API: TorchApi = TorchApi {
-    version: 8,
+    version: 9,
     begin_trial,
     look,
     end_round,
@@ -63,6 +66,7 @@ static API: TorchApi = TorchApi {
     around_function,
     look_for_gradient,
     end_gradient,
+    around_method,
 };
 
 /// The functions of this library.
@@ -137,6 +141,13 @@ unsafe extern "C" fn around(told: *mut Object) -> *mut Object {
 unsafe extern "C" fn around_function(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
     unsafe { around::around_function(told) }
+}
+
+/// # Safety
+/// Python calls it with the tuple.
+unsafe extern "C" fn around_method(number: u32, told: *mut Object) -> *mut Object {
+    // SAFETY: as the caller promises; Python calls while the thread holds the interpreter's lock.
+    unsafe { around::around_method(number as usize, told) }
 }
 
 /// # Safety

@@ -1,11 +1,47 @@
-//! A function of Python's own kind that takes the place of one of PyTorch's, a backward pass or the next batch of a loader, and calls another one
+//! A function of Python's own kind that takes the place of one of PyTorch's, such as a backward pass or the next batch of a loader, and calls another one
 //! before it and after it. A function in Python would stand in the traceback of each exception that passes it, such as one that the user's dataset raises.
 use std::ptr;
 
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
+use crate::method::{Kept, with_object};
 
 static CALL: Definition = Definition::with_names(c"called", call);
+/// The methods of PyTorch's classes that one of these takes the place of, by their numbers.
+static METHODS: [Definition; 2] = [
+    Definition::with_names(c"__next__", method::<0>).with_signature(c"__next__($self)\n--\n\n"),
+    Definition::with_names(c"_apply", method::<1>).with_signature(c"_apply($self, fn, recurse=True)\n--\n\n"),
+];
+static TOLD: [Kept; METHODS.len()] = [const { Kept::new() }; METHODS.len()];
+
+/// The method of this number, for a tuple of four: those of [`around_function`], and the class. Null as for that, and for another number.
+///
+/// # Safety
+/// The thread holds the interpreter's lock, and `told` is such a tuple.
+pub unsafe fn around_method(number: usize, told: *mut Object) -> *mut Object {
+    let (Some(python), Some(definition)) = (Interpreter::of_process(), METHODS.get(number)) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: as the caller promises.
+    unsafe { TOLD[number].method(python, definition, told, 4) }
+}
+
+/// # Safety
+/// Python calls it with an object of the class, after [`around_method`].
+unsafe extern "C" fn method<const NUMBER: usize>(
+    object: *mut Object,
+    arguments: *const *mut Object,
+    count: isize,
+    names: *mut Object,
+) -> *mut Object {
+    let Some(python) = Interpreter::of_process() else { return ptr::null_mut() };
+    // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
+    unsafe {
+        with_object(python, object, (arguments, count, names), |arguments, count| {
+            call(TOLD[NUMBER].told(), arguments, count, names)
+        })
+    }
+}
 
 /// The function, which can be a method, for a tuple of three: the function as it was; `begin()`, whose result goes to `end(begun, result)`; and that,
 /// which gets `None` where an exception is on its way. Null where this is no Python that is known, or too old.

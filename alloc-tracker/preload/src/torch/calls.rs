@@ -6,35 +6,52 @@ use std::ptr;
 use super::builtins::{enter_named, leave_address, running};
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
+use crate::method::{Kept, with_object};
 
-static CALL: Definition = Definition::with_names(c"_call_impl", call);
+static CALL: Definition =
+    Definition::with_names(c"_call_impl", call).with_signature(c"_call_impl($self, *args, **kwargs)\n--\n\n");
+static TOLD: Kept = Kept::new();
 
-/// The function, for a tuple of four: the dictionary of paths; `_call_impl` as it was; `begin(module, *arguments)`, for a module
-/// that is the outermost or has no path; `end()`, when the outermost has ended. Null where this is no Python that is known, or too old.
+/// The method, for a tuple of five: the dictionary of paths; `_call_impl` as it was; `begin(module, *arguments)`, for a module
+/// that is the outermost or has no path; `end()`, when the outermost has ended; and the class. Null where this is no Python that is known,
+/// or too old.
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
 pub unsafe fn around(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises.
-    Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { python.method(&CALL, told) })
+    Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { TOLD.method(python, &CALL, told, 5) })
 }
 
 /// # Safety
-/// Python calls it, with the tuple that [`around`] was given and a module as the first argument.
+/// Python calls it with a module, after [`around`].
 unsafe extern "C" fn call(
-    told: *mut Object,
+    module: *mut Object,
     arguments: *const *mut Object,
     count: isize,
     names: *mut Object,
 ) -> *mut Object {
-    let (Some(python), Ok(count)) = (Interpreter::of_process(), usize::try_from(count)) else { return ptr::null_mut() };
+    let Some(python) = Interpreter::of_process() else { return ptr::null_mut() };
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
     unsafe {
+        with_object(python, module, (arguments, count, names), |arguments, count| {
+            call_module(python, module, (arguments, count.cast_unsigned(), names))
+        })
+    }
+}
+
+/// # Safety
+/// As for [`call`]; the module is the first of the arguments.
+unsafe fn call_module(
+    python: &'static Interpreter,
+    module: *mut Object,
+    (arguments, count, names): (*const *mut Object, usize, *mut Object),
+) -> *mut Object {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let told = TOLD.told();
         let [paths, own, begin, end] = [0, 1, 2, 3].map(|place| python.item(told, place));
-        if count == 0 {
-            return python.call(own, arguments, count, names);
-        }
-        let (module, around) = (arguments.read(), running());
+        let around = running();
         let is_told = match enter_named(python, paths, module, false) {
             Some(true) => true,
             Some(false) => python.handle_signals() && python.tell(begin, arguments, count),

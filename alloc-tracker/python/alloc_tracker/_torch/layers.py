@@ -107,7 +107,7 @@ class Layers:
             # What a module returns is labelled by a hook.
             return None
         # Where nothing is told, the first enters no module, and so is called for each module within as well.
-        return self._running.around(call, watch.safely(self._begin), watch.guarded(self._end_network))
+        return self._running.around(call, watch.safely(self._begin), watch.guarded(self._end_network), self._torch.nn.Module)
 
     def hooks(self, watch: Watch) -> Tuple[Callable, Callable]:
         """What is called before and after each module's forward pass. Neither ever raises.
@@ -225,19 +225,31 @@ class Layers:
             layer = self._layer_at(prefix, path, module)
             if id(module) not in self._paths:
                 self._call(module, layer)
-            for name, parameter in module._parameters.items():
-                if parameter is None:
-                    continue
-                if self._torch.nn.parameter.is_lazy(parameter):
-                    is_whole = False
-                else:
-                    self._labels.parameter(parameter, module, name, owned.setdefault(id(parameter), layer))
-            for buffer in module._buffers.values():
-                if buffer is not None:
-                    label(buffer, Category.BUFFER, text(layer))
+            is_whole = self._label(module, layer, owned) and is_whole
         if is_whole and is_new:
             self._named[id(network)] = prefix
             self._networks += has_parameters
+
+    def moved(self, module: Any) -> None:
+        """What a module has may lie elsewhere since. One that has no layer yet gets one later."""
+        known = self._paths.get(id(module))
+        if known is not None:
+            self._label(module, known[0], {})
+
+    def _label(self, module: Any, layer: str, owned: Dict[int, str]) -> bool:
+        """Labels what a module has itself; ``owned`` are the parameters that others have. Returns whether there is memory for all of it."""
+        is_whole = True
+        for name, parameter in module._parameters.items():
+            if parameter is None:
+                continue
+            if self._torch.nn.parameter.is_lazy(parameter):
+                is_whole = False
+            else:
+                self._labels.parameter(parameter, module, name, owned.setdefault(id(parameter), layer))
+        for buffer in module._buffers.values():
+            if buffer is not None:
+                label(buffer, Category.BUFFER, text(layer))
+        return is_whole
 
     def _layer_at(self, prefix: str, path: str, module: Any) -> str:
         """The layer of a module at this path. `torch.compile` puts a module around the one that it compiles, which keeps its name."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from .._library import NEW_OBJECT, _function
 
 
-_VERSION = 8
+_VERSION = 9
 """What this package needs. A library of a later version has more functions behind these."""
 
 
@@ -28,6 +28,7 @@ class _TorchFunctions(ctypes.Structure):
         ("around_function", _function(NEW_OBJECT, ctypes.py_object)),
         ("look_for_gradient", _function(None)),
         ("end_gradient", _function(None, *[ctypes.c_uint64] * 6)),
+        ("around_method", _function(NEW_OBJECT, ctypes.c_uint32, ctypes.py_object)),
     ]
 
 

@@ -3,10 +3,14 @@
 import functools
 import sys
 import threading
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from .._library import HAS_BUILTINS, functions, made
 from .safely import Watch
+
+
+NEXT, APPLY = 0, 1
+"""The library's numbers of the methods that it can stand around."""
 
 
 class _Thread(threading.local):
@@ -101,8 +105,8 @@ class Phases:
 
         return self.around(run, begin, end)
 
-    def in_data(self, run: Callable, met: Callable) -> Callable:
-        """The iterator of a ``DataLoader``, as the phase ``data``. ``met`` is told of each batch."""
+    def in_data(self, iterator: type, met: Callable) -> Callable:
+        """``__next__`` of this class, the iterator of a ``DataLoader``, as the phase ``data``. ``met`` is told of each batch."""
         met = self._watch.safely(met)
 
         def begin() -> Any:
@@ -115,13 +119,17 @@ class Phases:
             if scope is not None:
                 functions.leave(scope)
 
-        return self.around(run, begin, end)
+        return self.around(iterator.__next__, begin, end, (NEXT, iterator))
 
-    def around(self, run: Callable, begin: Callable, end: Callable) -> Callable:
-        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``. It stands in no traceback, except where the library can make no
-        such function."""
-        begin, end = self._watch.guarded(begin), self._watch.guarded(end)
-        builtin = made(self._library.around_function((run, begin, end))) if HAS_BUILTINS else None
+    def around(self, run: Callable, begin: Callable, end: Callable, method: Optional[Tuple[int, type]] = None) -> Callable:
+        """What does what ``run`` does between ``begin()`` and ``end(begun, result)``; for a method the library's number of it, and its class. It stands
+        in no traceback, except where the library can make no such function."""
+        begin, end, builtin = self._watch.guarded(begin), self._watch.guarded(end), None
+        if HAS_BUILTINS and method is not None:
+            number, owner = method
+            builtin = made(self._library.around_method(number, (run, begin, end, owner)))
+        elif HAS_BUILTINS:
+            builtin = made(self._library.around_function((run, begin, end)))
         if builtin is not None:
             return builtin
 

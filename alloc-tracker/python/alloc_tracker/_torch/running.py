@@ -42,7 +42,7 @@ class _Running(threading.local):
         """The innermost module that runs on this thread, as ``id`` gives it; 0 where none runs."""
         return self._modules[-1][0] if self._modules else 0
 
-    def around(self, _call: Callable, _begin: Callable, _end: Callable) -> Optional[Callable]:
+    def around(self, _call: Callable, _begin: Callable, _end: Callable, _owner: type) -> Optional[Callable]:
         """Nothing: a function in Python would stand in tracebacks."""
         return None
 
@@ -50,10 +50,10 @@ class _Running(threading.local):
         """Nothing: `tensors.address` and `Labels` do the same in Python."""
 
 
-def _around(library: Any, paths: Any, call: Callable, begin: Callable, end: Callable) -> Optional[Callable]:
-    """A method that does what ``call`` does, a module's call, with the module's layer around it; ``None`` where this Python is too old.
+def _around(library: Any, paths: Any, call: Callable, begin: Callable, end: Callable, owner: type) -> Optional[Callable]:
+    """A method of the class ``owner`` that does what ``call`` does, a module's call, with the module's layer around it; ``None`` where this Python is too old.
     It calls ``begin(module, *arguments)`` for a module that is the outermost or has no path, and ``end()`` when the outermost has ended."""
-    return made(library.around((paths, call, begin, end)))
+    return made(library.around((paths, call, begin, end, owner)))
 
 
 def _of_tensors(library: Any, layers: Dict[int, Any]) -> Optional[Tuple[Callable, Callable]]:

@@ -60,7 +60,8 @@ def install(torch: Any) -> None:
     optimizers.register_optimizer_step_post_hook(watch.safely(after_step))
     _tell_backward(torch, phases)
     iterator = loading._BaseDataLoaderIter
-    iterator.__next__ = phases.in_data(iterator.__next__, layers.inputs)
+    iterator.__next__ = phases.in_data(iterator, layers.inputs)
+    _tell_moved(torch, watch, layers, phases)
     watch_shared(torch, watch)
     _before_compiling(torch, watch, torch_functions, modules_run, layers, phases)
     functions.fact(b"torch", torch.__version__.encode())
@@ -76,6 +77,19 @@ def _tell_backward(torch: Any, phases: Any) -> None:
     else:
         torch.autograd.backward = phases.in_backward(torch.autograd.backward)
         torch.autograd.grad = phases.in_backward(torch.autograd.grad)
+
+
+def _tell_moved(torch: Any, watch: Any, layers: Any, phases: Any) -> None:
+    """Has told what ``half()``, ``to()`` and others do, which give parameters other memory: by the method that they all call for each module."""
+    from .phases import APPLY
+
+    module, moved = torch.nn.Module, watch.safely(layers.moved)
+
+    def end(_begun: Any, module: Any) -> None:
+        if module is not None:
+            moved(module)
+
+    module._apply = phases.around(module._apply, lambda: None, end, (APPLY, module))
 
 
 def _before_compiling(
