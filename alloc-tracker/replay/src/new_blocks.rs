@@ -24,9 +24,9 @@ impl NewBlocks {
         }
     }
 
-    /// Takes in later ones.
-    pub fn append(&mut self, later: NewBlocks) {
-        later.places.into_iter().for_each(|place| self.push(place));
+    /// Takes in later ones, which are gone there.
+    pub fn append(&mut self, later: &mut NewBlocks) {
+        later.places.drain(..).for_each(|place| self.push(place));
     }
 
     fn push(&mut self, place: Range<u64>) {
@@ -35,9 +35,9 @@ impl NewBlocks {
         }
     }
 
-    /// All of them, in the order in which they came.
-    pub fn places(self) -> impl Iterator<Item = Range<u64>> {
-        self.places.into_iter()
+    /// Takes all of them, in the order in which they came.
+    pub fn take_places(&mut self) -> impl Iterator<Item = Range<u64>> {
+        self.places.drain(..)
     }
 }
 
@@ -59,14 +59,15 @@ mod tests {
         new.note(&Event::Freed { scope: 1, address: 100, size, op_call: 0, freed_in: None });
         new.note(&Event::ResizeEnded { address: None, size, token: 1 });
         later.note(&Event::ResizeEnded { address: Some(300), size, token: 1 });
-        new.append(later);
-        assert_eq!(new.places().collect::<Vec<_>>(), [100..110, 300..305]);
+        new.append(&mut later);
+        assert_eq!(new.take_places().collect::<Vec<_>>(), [100..110, 300..305]);
+        assert_eq!((new.take_places().count(), later.take_places().count()), (0, 0));
     }
 
     #[test]
     fn so_many_are_kept() {
         let mut new = NewBlocks::default();
         (0..=MOST as u64).for_each(|address| new.note(&allocated(address, 1)));
-        assert_eq!(new.places().last(), Some(MOST as u64 - 1..MOST as u64));
+        assert_eq!(new.take_places().last(), Some(MOST as u64 - 1..MOST as u64));
     }
 }

@@ -46,9 +46,9 @@ impl Replay {
         Extremes { step, last_step_peak, ..peaks.take_extremes(time_ns) }
     }
 
-    /// Where followed blocks were allocated since this was last asked.
-    pub fn take_new_blocks(&mut self) -> NewBlocks {
-        std::mem::take(&mut self.new_blocks)
+    /// Adds to `told` where followed blocks were allocated since this was last asked.
+    pub fn tell_new_blocks(&mut self, told: &mut NewBlocks) {
+        told.append(&mut self.new_blocks);
     }
 
     /// The marks and steps since this was last asked, in their order. `slack_bytes` goes into the marks' snapshots.

@@ -26,6 +26,9 @@ use crate::sys;
 /// take.
 const SLOW_TICKS: u64 = 10;
 
+/// Room for what most samples read.
+const MOST_READINGS: usize = 8;
+
 /// The opened probes.
 #[derive(Debug)]
 pub struct Probes {
@@ -70,16 +73,17 @@ impl Probes {
         self.devices.power()
     }
 
-    /// Where the program has allocated blocks since the call before. The counts of touched pages look there first.
-    pub fn told(&mut self, new: NewBlocks) {
-        self.coarse.told(new);
+    /// Where the program has allocated blocks since pages were last counted, which looks there first.
+    pub fn new_blocks(&mut self) -> &mut NewBlocks {
+        self.coarse.new_blocks()
     }
 
     /// What is read on every tick: the resident set, which is the first reading, and what allocators of devices have told.
     pub fn read(&mut self) -> Readings {
         let mut watch = Stopwatch::start();
         self.resident = self.statm.read();
-        let mut readings = vec![("rss".into(), self.resident.map(|resident| resident.rss))];
+        let mut readings = Readings::with_capacity(MOST_READINGS);
+        readings.push(("rss".into(), self.resident.map(|resident| resident.rss)));
         watch.lap(Probe::Resident);
         readings.extend(DeviceBooks::totals());
         readings
@@ -88,10 +92,11 @@ impl Probes {
     /// What a sample has besides: on some ticks the slower probes. Counts pages for the coarse book if that is due. `survey` is the
     /// latest one.
     pub fn read_more(&mut self, tick: u64, survey: Option<&Survey>) -> Readings {
-        let mut watch = Stopwatch::start();
         let mut readings = Readings::new();
         let now = sys::now_ns();
+        // A stopwatch reads the thread's processor time, which takes a system call.
         if tick.is_multiple_of(SLOW_TICKS) && spent::fits(Probe::Columns, 1, now) {
+            let mut watch = Stopwatch::start();
             readings.extend(allocator::read());
             self.coarse.claims(allocator::claimed_as_read());
             readings.extend(self.cgroup.read());
@@ -102,6 +107,7 @@ impl Probes {
             watch.lap(Probe::Columns);
         }
         if tick.is_multiple_of(SLOW_TICKS) && self.devices.is_due(now) {
+            let mut watch = Stopwatch::start();
             readings.extend(self.devices.read());
             watch.lap(Probe::Devices);
         }

@@ -80,9 +80,9 @@ impl Instruments {
         Instruments { statm, cost, listed: None, new: NewBlocks::default(), touched, zeroes: None }
     }
 
-    /// Where the program has allocated blocks since the call before: the next count looks there first.
-    pub fn told(&mut self, new: NewBlocks) {
-        self.new.append(new);
+    /// Where the program has allocated blocks since the count before: the next one looks there first.
+    pub fn new_blocks(&mut self) -> &mut NewBlocks {
+        &mut self.new
     }
 
     /// Counts the resident bytes of the allocator's mappings now; `whole` says whether all pages are looked at in any case.
@@ -100,7 +100,7 @@ impl Instruments {
             _ => listed.insert(Listed::now(survey, sizes.mapped)?),
         };
         let new: Vec<Range> =
-            std::mem::take(new).places().map(|place| place.start as usize..place.end as usize).collect();
+            new.take_places().map(|place| place.start as usize..place.end as usize).collect();
         if allocator::keeps_mappings() {
             listed.add(&new);
         }

@@ -35,6 +35,9 @@ const SMALL_CHANGE: u64 = 512;
 /// ... and after so many all of them are counted, whatever has changed.
 const AGE_NS: u64 = 1_000_000_000;
 
+/// The columns of a sample are at most so many.
+const MOST_COLUMNS: usize = 6;
+
 /// The latest readings, in bytes.
 #[derive(Debug)]
 pub struct Coarse {
@@ -70,9 +73,9 @@ impl Coarse {
         Coarse { resident: None, surveyed: None, claimed: None, counted: None, counted_ns: 0, whole_ns: 0, instruments }
     }
 
-    /// Where the program has allocated blocks since the call before.
-    pub fn told(&mut self, new: NewBlocks) {
-        self.instruments.told(new);
+    /// Where the program has allocated blocks since pages were last counted.
+    pub fn new_blocks(&mut self) -> &mut NewBlocks {
+        self.instruments.new_blocks()
     }
 
     /// Takes over the resident set of this sample and the latest survey, and counts pages if that is due at the clock's time
@@ -140,7 +143,7 @@ impl Coarse {
 
     /// The columns, when `live` bytes are live. A column whose instrument cannot be read is absent.
     pub fn columns(&self, live: u64) -> Readings {
-        let mut columns: Readings = Vec::new();
+        let mut columns = Readings::with_capacity(MOST_COLUMNS);
         let mut column = |name: &'static str, bytes: Option<u64>| {
             columns.extend(bytes.map(|bytes| (name.into(), Some(bytes))));
         };

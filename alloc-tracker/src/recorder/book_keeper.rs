@@ -1,6 +1,5 @@
 //! Decides when the recorder takes a book, which is the account of the resident set: near the peak of the live bytes,
 //! with the latest survey of the mappings.
-use alloc_replay::Replay;
 use alloc_timeline::Book;
 
 use super::background::{Background, Job};
@@ -226,7 +225,7 @@ impl BookKeeper {
     /// Takes the book of this instant, once there has been a survey.
     fn take_book(&mut self, clock: &mut SessionClock, probes: &mut Probes) -> Option<Book> {
         let survey = self.survey.as_ref()?;
-        with_replay(Replay::take_new_blocks).into_iter().for_each(|new| probes.told(new));
+        with_replay(|replay| replay.tell_new_blocks(probes.new_blocks()));
         let now = clock.now_ns();
         self.readings = Some(probes.book(clock.since_start(now), survey, ledger)?);
         let book = self.book();

@@ -35,6 +35,8 @@ pub struct Metering {
     at_power: Instant,
     /// Room for the next tick's.
     room: Vec<u64>,
+    /// Room for what each scope got on a tick.
+    passed: Vec<(u32, u64)>,
     process_cpu_ns: u64,
     next_power_ns: u64,
     intervals: u64,
@@ -82,6 +84,7 @@ impl Metering {
             at_tick: Instant { time_ns: now, active_ns: active_ns.clone() },
             at_power: Instant { time_ns: now, active_ns },
             room: Vec::new(),
+            passed: Vec::new(),
             process_cpu_ns: sys::process_cpu_ns(),
             next_power_ns: 0,
             intervals: 0,
@@ -115,7 +118,9 @@ impl Metering {
         if interval_ns > 0 {
             self.intervals += 1;
             let active_ns = active_ns(now, mem::take(&mut self.room));
-            let passed = since(&active_ns, &self.at_tick.active_ns);
+            let mut passed = mem::take(&mut self.passed);
+            passed.clear();
+            passed.extend(since(&active_ns, &self.at_tick.active_ns));
             let cpu_ns = process_cpu_ns.saturating_sub(self.process_cpu_ns) as f64;
             for (scope, share) in split(interval_ns, &passed) {
                 let row = self.row(scope);
@@ -124,11 +129,15 @@ impl Metering {
                     row.no_scope_ns += (interval_ns as f64 * share) as u64;
                 }
             }
-            let mut seen: Vec<u32> = scopes_of_threads(now).map(|(scope, _)| scope).collect();
-            if seen.is_empty() {
-                seen.push(NO_SCOPE);
+            self.passed = passed;
+            let mut is_in_none = true;
+            for (scope, _) in scopes_of_threads(now) {
+                self.row(scope).sampled_ns += interval_ns;
+                is_in_none = false;
             }
-            seen.into_iter().for_each(|scope| self.row(scope).sampled_ns += interval_ns);
+            if is_in_none {
+                self.row(NO_SCOPE).sampled_ns += interval_ns;
+            }
             self.room = mem::replace(&mut self.at_tick, Instant { time_ns: now, active_ns }).active_ns;
             self.process_cpu_ns = process_cpu_ns;
         }
@@ -148,7 +157,8 @@ impl Metering {
         let spent = sys::now_ns().saturating_sub(began);
         self.next_power_ns = began + POWER_SHARE * spent;
         let interval_ns = now.saturating_sub(self.at_power.time_ns);
-        let shares = split(interval_ns, &since(&self.at_tick.active_ns, &self.at_power.active_ns));
+        let passed: Vec<(u32, u64)> = since(&self.at_tick.active_ns, &self.at_power.active_ns).collect();
+        let shares: Vec<(u32, f64)> = split(interval_ns, &passed).collect();
         let mut readings = Readings::new();
         for (index, reading) in read.into_iter().enumerate() {
             let Some((about, meter)) = self.meters.get_mut(index) else { break };
@@ -259,8 +269,8 @@ fn is_reserved(scope: u32) -> bool {
 
 /// What each scope got since an earlier instant. The reserved scopes are left out. A time that the earlier instant had
 /// too much of, because a thread changed its scope while it was read, is 0 here.
-fn since(now: &[u64], earlier: &[u64]) -> Vec<(u32, u64)> {
+fn since(now: &[u64], earlier: &[u64]) -> impl Iterator<Item = (u32, u64)> {
     let earlier = earlier.iter().copied().chain(iter::repeat(0));
     let passed = |(scope, (&ns, earlier)): (u32, (&u64, u64))| (scope, ns.saturating_sub(earlier));
-    (0..).zip(now.iter().zip(earlier)).map(passed).filter(|(scope, ns)| *ns > 0 && !is_reserved(*scope)).collect()
+    (0..).zip(now.iter().zip(earlier)).map(passed).filter(|(scope, ns)| *ns > 0 && !is_reserved(*scope))
 }

@@ -4,7 +4,7 @@
 //! read ---> is anything new? --yes--> sample: the coarse book, the replay's news, summary, analysis, then a book if one is due
 //!                 \---------no------> pass: a look as between two ticks
 //! ```
-use alloc_replay::{Replay, ScopeId, SessionPeak};
+use alloc_replay::{ScopeId, SessionPeak};
 use alloc_timeline::{Ending, Mark, Record};
 
 use super::background::Job;
@@ -29,7 +29,7 @@ impl Recording {
     /// Reads what is read on every tick. Returns it, and whether it is anything new.
     fn read(&mut self) -> (Readings, bool) {
         // What the probes count needs the ledger's totals, which are whole only when the events in the ring have been read.
-        with_replay(Replay::take_new_blocks).into_iter().for_each(|new| self.probes.told(new));
+        with_replay(|replay| replay.tell_new_blocks(self.probes.new_blocks()));
         let mut readings = self.probes.read();
         let now = self.clock.now_ns();
         if let Some((_, Some(rss))) = readings.first() {
