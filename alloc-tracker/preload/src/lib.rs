@@ -26,6 +26,7 @@
 //! | `definition.rs` | functions as Python is told of them |
 //! | `vectorcall.rs` | how Python's functions are called |
 //! | `interpreter.rs` | the functions of the process's own Python |
+//! | `method.rs` | methods of Python's classes that this library has |
 //! | `python/` | what Python imports, the arenas of its objects, and its frames in sampled stacks |
 //! | `thread_count.rs` | the number of threads that a program reads of itself |
 //! | `torch/` | what libtorch does, for Python programs |

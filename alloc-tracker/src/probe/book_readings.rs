@@ -99,8 +99,7 @@ impl Instruments {
             Some(listed) if may_stay => listed,
             _ => listed.insert(Listed::now(survey, sizes.mapped)?),
         };
-        let new: Vec<Range> =
-            new.take_places().map(|place| place.start as usize..place.end as usize).collect();
+        let new: Vec<Range> = new.take_places().map(|place| place.start as usize..place.end as usize).collect();
         if allocator::keeps_mappings() {
             listed.add(&new);
         }

@@ -177,16 +177,24 @@ if "alloc_tracker" in sys.modules:
     from alloc_tracker._torch import library, running
     modules = running.running(library.find())
     begun = []
-    around = modules.around(lambda module, *given, **named: (given, named), lambda *given: begun.append(given), len)
+    class Module:
+        pass
+    around = modules.around(lambda module, *given, **named: (given, named), lambda *given: begun.append(given), len, Module)
     made = [function is not None for function in (around, modules.of_tensors({}))]
     assert made == [HAS_BUILTINS and sys.version_info >= (3, 9)] * 2, made
     if around is not None:
-        module = type("Module", (), {"call": around})()
+        Module.call, module = around, Module()
         assert module.call() == ((), {}) and module.call(1, 2) == ((1, 2), {})
         assert module.call(1, x=2, y=3) == ((1,), {"x": 2, "y": 3})
         assert begun == [(module,), (module, 1, 2), (module, 1)], begun
+        own, many = Module.call, tuple(range(20))
+        Module.call = lambda module, *given: own(module, *given, 20)
+        assert module.call(*many) == ((*many, 20), {})
+        Module.call = own
+        assert module.call(*many, x=2) == (many, {"x": 2})
         try:
-            type("Module", (), {"call": modules.around(lambda module, x: x, len, len)})().call(y=1)
+            Module.call = modules.around(lambda module, x: x, len, len, Module)
+            module.call(y=1)
             raise SystemExit("no argument of that name")
         except TypeError:
             pass
