@@ -19,12 +19,14 @@ pub struct Interpreter {
     new_tuple: unsafe extern "C" fn(isize) -> *mut Object,
     set_item: unsafe extern "C" fn(*mut Object, isize, *mut Object) -> c_int,
     item: unsafe extern "C" fn(*mut Object, isize) -> *mut Object,
+    length: unsafe extern "C" fn(*mut Object) -> isize,
     value: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
     from_address: unsafe extern "C" fn(*mut c_void) -> *mut Object,
     number: unsafe extern "C" fn(*mut Object) -> c_ulonglong,
     truth: unsafe extern "C" fn(c_long) -> *mut Object,
     error: unsafe extern "C" fn() -> *mut Object,
     clear: unsafe extern "C" fn(),
+    keep: unsafe extern "C" fn(*mut Object),
     release: unsafe extern "C" fn(*mut Object),
     format: unsafe extern "C" fn(*const c_char, ...) -> *mut Object,
     text: unsafe extern "C" fn(*mut Object, *mut isize) -> *const c_char,
@@ -36,8 +38,6 @@ struct Calling {
     call: Vectorcall,
     new_method: unsafe extern "C" fn(*mut Object) -> *mut Object,
     new_method_of_class: unsafe extern "C" fn(*mut Object, *const Definition) -> *mut Object,
-    length: unsafe extern "C" fn(*mut Object) -> isize,
-    keep: unsafe extern "C" fn(*mut Object),
     attribute: unsafe extern "C" fn(*mut Object, *mut Object) -> *mut Object,
     call_method: Vectorcall,
     put_aside: unsafe extern "C" fn(*mut *mut Object, *mut *mut Object, *mut *mut Object),
@@ -53,8 +53,6 @@ impl Calling {
                 call: vectorcall::find()?,
                 new_method: function(c"PyInstanceMethod_New")?,
                 new_method_of_class: function(c"PyDescr_NewMethod")?,
-                length: function(c"PyTuple_Size")?,
-                keep: function(c"Py_IncRef")?,
                 attribute: function(c"PyObject_GetAttr")?,
                 call_method: function(c"PyObject_VectorcallMethod")?,
                 put_aside: function(c"PyErr_Fetch")?,
@@ -80,12 +78,14 @@ impl Interpreter {
                 new_tuple: function(c"PyTuple_New")?,
                 set_item: function(c"PyTuple_SetItem")?,
                 item: function(c"PyTuple_GetItem")?,
+                length: function(c"PyTuple_Size")?,
                 value: function(c"PyDict_GetItemWithError")?,
                 from_address: function(c"PyLong_FromVoidPtr")?,
                 number: function(c"PyLong_AsUnsignedLongLong")?,
                 truth: function(c"PyBool_FromLong")?,
                 error: function(c"PyErr_Occurred")?,
                 clear: function(c"PyErr_Clear")?,
+                keep: function(c"Py_IncRef")?,
                 release: function(c"Py_DecRef")?,
                 format: function(c"Py_BuildValue")?,
                 text: function(c"PyUnicode_AsUTF8AndSize")?,
@@ -185,13 +185,13 @@ impl Interpreter {
         unsafe { (self.clear)() }
     }
 
-    /// How many items a tuple has; 0 where Python is too old.
+    /// How many items a tuple has.
     ///
     /// # Safety
     /// `tuple` is one.
     pub unsafe fn length(&self, tuple: *mut Object) -> isize {
         // SAFETY: as the caller promises.
-        self.calling.as_ref().map_or(0, |calling| unsafe { (calling.length)(tuple) })
+        unsafe { (self.length)(tuple) }
     }
 
     /// Keeps an object alive, once more than it is so far.
@@ -199,10 +199,8 @@ impl Interpreter {
     /// # Safety
     /// `object` is one.
     pub unsafe fn keep(&self, object: *mut Object) {
-        if let Some(calling) = &self.calling {
-            // SAFETY: as the caller promises.
-            unsafe { (calling.keep)(object) }
-        }
+        // SAFETY: as the caller promises.
+        unsafe { (self.keep)(object) }
     }
 
     /// Calls a function as [`FunctionWithNames`](crate::definition::FunctionWithNames) is called; null with an exception.

@@ -21,21 +21,20 @@ impl Kept {
         Kept(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// A new method of `class`, which is the last item of `told`; null, with an exception, where Python has no memory, and without one where it is too
+    /// A new method of the class that is the last item of `told`; null, with an exception, where Python has no memory, and without one where it is too
     /// old. Where there is one already, that has what it needs of this tuple from now on.
     ///
     /// # Safety
-    /// The thread holds the interpreter's lock; `told` is a tuple of so many items, of which the last is a class.
+    /// The thread holds the interpreter's lock; `told` is a tuple, of which the last item is a class.
     pub unsafe fn method(
         &self,
         python: &Interpreter,
         definition: &'static Definition,
         told: *mut Object,
-        items: isize,
     ) -> *mut Object {
         // SAFETY: as the caller promises.
         unsafe {
-            let method = python.method_of_class(python.item(told, items - 1), definition);
+            let method = python.method_of_class(python.item(told, python.length(told) - 1), definition);
             if !method.is_null() {
                 python.keep(told);
                 self.0.store(told, Ordering::Release);
@@ -44,38 +43,38 @@ impl Kept {
         }
     }
 
-    /// The tuple; null before there is a method.
-    pub fn told(&self) -> *mut Object {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-/// Calls `run` with the object before the arguments, and with how many of them are not named.
-///
-/// # Safety
-/// Python has called a method of `object` with the others, and waits for it.
-pub unsafe fn with_object(
-    python: &Interpreter,
-    object: *mut Object,
-    (arguments, count, names): (*const *mut Object, isize, *mut Object),
-    run: impl FnOnce(*const *mut Object, isize) -> *mut Object,
-) -> *mut Object {
-    // SAFETY: as the caller promises, `names` is a tuple or null, and the values of the names stand behind the other arguments.
-    let given = unsafe {
-        let named = if names.is_null() { 0 } else { python.length(names) };
-        match count + named {
-            0 => &[],
-            all => slice::from_raw_parts(arguments, all.cast_unsigned()),
+    /// What Python has called the method for: `run` gets the interpreter, the tuple, the object and its arguments, and how many of these are not
+    /// named.
+    ///
+    /// # Safety
+    /// Python has called the method of `object` with the others, and waits for it.
+    pub unsafe fn called(
+        &self,
+        object: *mut Object,
+        (arguments, count, names): (*const *mut Object, isize, *mut Object),
+        run: impl FnOnce(&'static Interpreter, *mut Object, *const *mut Object, isize) -> *mut Object,
+    ) -> *mut Object {
+        let (Some(python), told) = (Interpreter::of_process(), self.0.load(Ordering::Acquire)) else {
+            return ptr::null_mut();
+        };
+        // SAFETY: as the caller promises, `names` is a tuple or null, and the values of the names stand behind the other arguments, which are there
+        // until the method returns.
+        let given = unsafe {
+            let named = if names.is_null() { 0 } else { python.length(names) };
+            match count + named {
+                0 => &[],
+                all => slice::from_raw_parts(arguments, all.cast_unsigned()),
+            }
+        };
+        if given.len() < AT_HAND {
+            let mut all = [ptr::null_mut(); AT_HAND];
+            all[0] = object;
+            all[1..=given.len()].copy_from_slice(given);
+            return run(python, told, all.as_ptr(), count + 1);
         }
-    };
-    if given.len() < AT_HAND {
-        let mut all = [ptr::null_mut(); AT_HAND];
-        all[0] = object;
-        all[1..=given.len()].copy_from_slice(given);
-        return run(all.as_ptr(), count + 1);
+        let all: Vec<*mut Object> = as_tracker(|| [&[object], given].concat());
+        let result = run(python, told, all.as_ptr(), count + 1);
+        as_tracker(|| drop(all));
+        result
     }
-    let all: Vec<*mut Object> = as_tracker(|| [&[object], given].concat());
-    let result = run(all.as_ptr(), count + 1);
-    as_tracker(|| drop(all));
-    result
 }

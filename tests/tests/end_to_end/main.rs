@@ -31,6 +31,7 @@ mod python_frames;
 mod python_frameworks;
 mod python_imports;
 mod python_loops;
+mod python_networks;
 mod python_optimizers;
 mod python_started;
 mod python_suite;

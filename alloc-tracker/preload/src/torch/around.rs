@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
-use crate::method::{Kept, with_object};
+use crate::method::Kept;
 
 static CALL: Definition = Definition::with_names(c"called", call);
 /// The methods of PyTorch's classes that one of these takes the place of, by their numbers.
@@ -23,7 +23,7 @@ pub unsafe fn around_method(number: usize, told: *mut Object) -> *mut Object {
         return ptr::null_mut();
     };
     // SAFETY: as the caller promises.
-    unsafe { TOLD[number].method(python, definition, told, 4) }
+    unsafe { TOLD[number].method(python, definition, told) }
 }
 
 /// # Safety
@@ -34,12 +34,10 @@ unsafe extern "C" fn method<const NUMBER: usize>(
     count: isize,
     names: *mut Object,
 ) -> *mut Object {
-    let Some(python) = Interpreter::of_process() else { return ptr::null_mut() };
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
     unsafe {
-        with_object(python, object, (arguments, count, names), |arguments, count| {
-            call(TOLD[NUMBER].told(), arguments, count, names)
-        })
+        TOLD[NUMBER]
+            .called(object, (arguments, count, names), |_, told, arguments, count| call(told, arguments, count, names))
     }
 }
 

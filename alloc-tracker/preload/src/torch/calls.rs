@@ -6,7 +6,7 @@ use std::ptr;
 use super::builtins::{enter_named, leave_address, running};
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
-use crate::method::{Kept, with_object};
+use crate::method::Kept;
 
 static CALL: Definition =
     Definition::with_names(c"_call_impl", call).with_signature(c"_call_impl($self, *args, **kwargs)\n--\n\n");
@@ -20,7 +20,7 @@ static TOLD: Kept = Kept::new();
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
 pub unsafe fn around(told: *mut Object) -> *mut Object {
     // SAFETY: as the caller promises.
-    Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { TOLD.method(python, &CALL, told, 5) })
+    Interpreter::of_process().map_or(ptr::null_mut(), |python| unsafe { TOLD.method(python, &CALL, told) })
 }
 
 /// # Safety
@@ -31,25 +31,24 @@ unsafe extern "C" fn call(
     count: isize,
     names: *mut Object,
 ) -> *mut Object {
-    let Some(python) = Interpreter::of_process() else { return ptr::null_mut() };
     // SAFETY: as the caller promises. The thread holds the interpreter's lock, and the caller keeps the arguments until this returns.
     unsafe {
-        with_object(python, module, (arguments, count, names), |arguments, count| {
-            call_module(python, module, (arguments, count.cast_unsigned(), names))
+        TOLD.called(module, (arguments, count, names), |python, told, arguments, count| {
+            call_module(python, told, module, (arguments, count.cast_unsigned(), names))
         })
     }
 }
 
 /// # Safety
-/// As for [`call`]; the module is the first of the arguments.
+/// As for [`call`]; `told` is the tuple of [`around`], and the module the first of the arguments.
 unsafe fn call_module(
     python: &'static Interpreter,
+    told: *mut Object,
     module: *mut Object,
     (arguments, count, names): (*const *mut Object, usize, *mut Object),
 ) -> *mut Object {
     // SAFETY: as the caller promises.
     unsafe {
-        let told = TOLD.told();
         let [paths, own, begin, end] = [0, 1, 2, 3].map(|place| python.item(told, place));
         let around = running();
         let is_told = match enter_named(python, paths, module, false) {

@@ -83,13 +83,13 @@ def _tell_moved(torch: Any, watch: Any, layers: Any, phases: Any) -> None:
     """Has told what ``half()``, ``to()`` and others do, which give parameters other memory: by the method that they all call for each module."""
     from .phases import APPLY
 
-    module, moved = torch.nn.Module, watch.safely(layers.moved)
+    modules, moved = torch.nn.Module, watch.safely(layers.moved)
 
     def end(_begun: Any, module: Any) -> None:
         if module is not None:
             moved(module)
 
-    module._apply = phases.around(module._apply, lambda: None, end, (APPLY, module))
+    modules._apply = phases.around(modules._apply, lambda: None, end, (APPLY, modules))
 
 
 def _before_compiling(
