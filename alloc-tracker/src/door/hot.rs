@@ -7,8 +7,9 @@ use crate::ledger::{self, Lane};
 use crate::settings::sampling;
 use crate::sys::begin_at_cache_line;
 use crate::tag::class;
-use crate::tag::shadow::{self, TINY};
+use crate::tag::shadow::{self, SHORTEST_BLOCK};
 use crate::tag::tiny::TINY_MAX;
+use crate::tag::word;
 
 /// Allocates `size` bytes at the backend's natural alignment, through C's door. Null and ENOMEM when there is no memory.
 #[inline(always)]
@@ -25,7 +26,11 @@ pub extern "C" fn allocate_sized(size: usize) -> *mut u8 {
     begin_at_cache_line();
     let lane = ledger::lane();
     if size <= TINY_MAX {
-        return allocate_tiny(lane, size);
+        return if size <= SHORTEST_BLOCK {
+            allocate_tiny::<SHORTEST_BLOCK>(lane, size)
+        } else {
+            allocate_tiny::<TINY_MAX>(lane, size)
+        };
     }
     if lane.takes(size) { allocate_plain::<true>(lane, size) } else { cold::allocate(size) }
 }
@@ -100,16 +105,16 @@ extern "C" fn empty_lane_and_return(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// Allocates at most [`TINY_MAX`] bytes on the thread whose lane this is.
+/// Allocates a size whose blocks have `USABLE` bytes, 8 or 16, on the thread whose lane this is.
 #[inline(always)]
-fn allocate_tiny(lane: &Lane, size: usize) -> *mut u8 {
+fn allocate_tiny<const USABLE: usize>(lane: &Lane, size: usize) -> *mut u8 {
     if !lane.is_open() {
         return cold::allocate(size);
     }
-    // SAFETY: the size is at most TINY_MAX, and the cache is the calling thread's.
-    match unsafe { lane.cache().take(class::place_of_class(size)) } {
+    // SAFETY: the place is a bin's, and the cache is the calling thread's.
+    match unsafe { lane.cache().take(const { class::place_of_tiny(USABLE) }) } {
         // SAFETY: the size is at most TINY_MAX, and the lane is open.
-        Some(block) => unsafe { count_tiny(lane, block, size) },
+        Some(block) => unsafe { count_tiny::<USABLE>(lane, block, size) },
         None => allocate_tiny_by_call(size),
     }
 }
@@ -120,24 +125,29 @@ extern "C" fn allocate_tiny_by_call(size: usize) -> *mut u8 {
     let block = call_for_block(size);
     // SAFETY: the callers have a size of at most TINY_MAX. This thread's lane was open; whoever closed it meanwhile, it
     // was opened.
-    unsafe { count_tiny(ledger::lane(), block, size) }
+    unsafe {
+        if size <= SHORTEST_BLOCK {
+            count_tiny::<SHORTEST_BLOCK>(ledger::lane(), block, size)
+        } else {
+            count_tiny::<TINY_MAX>(ledger::lane(), block, size)
+        }
+    }
 }
 
-/// Tags and counts a new block of at most [`TINY_MAX`] requested bytes, and returns it.
+/// Tags and counts a new block of `USABLE` bytes, 8 or 16, and returns it.
 ///
 /// # Safety
-/// As for [`Lane::tiny_tag`].
+/// As for [`Lane::tiny_entry`].
 #[inline(always)]
-unsafe fn count_tiny(lane: &Lane, block: *mut u8, size: usize) -> *mut u8 {
+unsafe fn count_tiny<const USABLE: usize>(lane: &Lane, block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: as the caller promises.
-    let Some(tag) = (unsafe { lane.tiny_tag(size) }) else { return count_first_of_lane(block, size) };
+    let Some(entry) = (unsafe { lane.tiny_entry(size) }) else { return count_first_of_lane(block, size) };
     // SAFETY: as in `count_plain`.
-    let Some(entries) = (unsafe { shadow::find_fine(block.addr()) }) else {
+    let Some(entries) = (unsafe { shadow::find_tiny::<USABLE>(block.addr()) }) else {
         return count_first_of_lane(block, size);
     };
-    entries.store(0, TINY | tag);
-    // SAFETY: the size is at most TINY_MAX, and so at most SMALL_MAX.
-    if lane.add_allocated(unsafe { class::amount_of_class(size) } + size as u64) {
+    entries.store(0, entry);
+    if lane.add_allocated(const { word::amount(USABLE, 0) } + size as u64) {
         return empty_lane_and_return(block);
     }
     block

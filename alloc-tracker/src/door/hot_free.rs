@@ -4,7 +4,7 @@ use crate::backend::jemalloc;
 use crate::ledger::{self, Lane};
 use crate::sys::begin_at_cache_line;
 use crate::tag::block::{self, Tag};
-use crate::tag::shadow::{self, TINY};
+use crate::tag::shadow::{self, SHORTEST_BLOCK, ShadowRef, TINY};
 use crate::tag::tiny::{self, TINY_MAX};
 use crate::tag::word::{self, SMALL_MAX};
 use crate::tag::{class, page_bins};
@@ -48,7 +48,11 @@ pub unsafe extern "C" fn release_sized(block: *mut u8, size: usize) {
     // SAFETY: as the caller promises; each function gets sizes that it takes.
     unsafe {
         if size <= TINY_MAX {
-            release_tiny(block, size)
+            if size <= SHORTEST_BLOCK {
+                release_tiny::<SHORTEST_BLOCK>(block, size)
+            } else {
+                release_tiny::<TINY_MAX>(block, size)
+            }
         } else if size <= SMALL_MAX {
             release_plain(block, size)
         } else {
@@ -57,22 +61,26 @@ pub unsafe extern "C" fn release_sized(block: *mut u8, size: usize) {
     }
 }
 
-/// [`release_sized`] for sizes of at most [`TINY_MAX`] bytes.
+/// [`release_sized`] for sizes whose blocks have `USABLE` bytes, 8 or 16.
 ///
 /// # Safety
 /// As for [`release_sized`].
 #[inline(always)]
-unsafe fn release_tiny(block: *mut u8, size: usize) {
+unsafe fn release_tiny<const USABLE: usize>(block: *mut u8, size: usize) {
     let lane = ledger::lane();
     // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48.
-    if let Some(entries) = unsafe { shadow::find_fine(block.addr()) }
+    if let Some(entries) = unsafe { shadow::find_tiny::<USABLE>(block.addr()) }
         // SAFETY: the size is at most TINY_MAX.
         && unsafe { lane.frees_tiny(entries.load(0), size) }
     {
         entries.store(0, 0);
-        // SAFETY: the caller may free the block, its tag is cleared and says that it has the class of `size`, and the
-        // lane counts the frees of its scope.
-        return unsafe { count_and_free::<true>(lane, block, class::amount_of_class(size) + size as u64, size) };
+        let amount = const { word::amount(USABLE, 0) } + size as u64;
+        if lane.add_freed(amount) {
+            // SAFETY: the caller may free the block, and its tag is cleared.
+            return unsafe { empty_lane_and_free(block, size) };
+        }
+        // SAFETY: as above. The tag says that the block has the class of `size`.
+        return unsafe { free_counted(lane, block, size, const { class::place_of_tiny(USABLE) }) };
     }
     // SAFETY: as the caller promises.
     unsafe { release_other(block) }
@@ -113,19 +121,20 @@ unsafe fn count_and_free<const SIZED: bool>(lane: &Lane, block: *mut u8, amount:
         return unsafe { empty_lane_and_free(block, size) };
     }
     // SAFETY: as the caller promises.
-    unsafe { free_counted::<SIZED>(lane, block, size) }
+    unsafe {
+        let place = class::place_of_class(size);
+        free_counted(lane, block, size, if SIZED { place } else { page_bins::known_early(block.addr(), place) })
+    }
 }
 
-/// Frees a block that is counted.
+/// Frees a block that is counted. `place`: where the cache has the blocks of its class ([`class::place_of_class`]).
 ///
 /// # Safety
 /// As for [`jemalloc::free_sized`]; `lane` must be the calling thread's, and `size` at most [`SMALL_MAX`].
 #[inline(always)]
-unsafe fn free_counted<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) {
+unsafe fn free_counted(lane: &Lane, block: *mut u8, size: usize, place: u8) {
     // SAFETY: the caller promises the size and the lane, and a block of its class.
     unsafe {
-        let place = class::place_of_class(size);
-        let place = if SIZED { place } else { page_bins::known_early(block.addr(), place) };
         if !lane.cache().give(place, block) {
             free_by_call(block, size);
         }
@@ -152,7 +161,7 @@ unsafe extern "C" fn free_by_call(block: *mut u8, size: usize) {
 unsafe extern "C" fn empty_lane_and_free(block: *mut u8, size: usize) {
     ledger::empty_lane();
     // SAFETY: as the caller promises.
-    unsafe { free_counted::<true>(ledger::lane(), block, size) }
+    unsafe { free_counted(ledger::lane(), block, size, class::place_of_class(size)) }
 }
 
 /// [`release`] for tiny blocks, and for all blocks but plain ones of the scope whose frees the lane counts.
@@ -164,9 +173,10 @@ unsafe extern "C" fn release_other(block: *mut u8) {
     let lane = ledger::lane();
     // Tiny blocks are by far the most frequent ones that come here.
     // SAFETY: a live block lies where the kernel maps memory for programs, below 2^48; so does null.
-    if let Some(entries) = unsafe { shadow::find_fine(block.addr()) }
-        && entries.load(0) & TINY != 0
-    {
+    let [shortest, fine] =
+        unsafe { [shadow::find_tiny::<SHORTEST_BLOCK>(block.addr()), shadow::find_tiny::<TINY_MAX>(block.addr())] };
+    let is_tiny = |entries: &ShadowRef| entries.load(0) & TINY != 0;
+    if let Some(entries) = fine.filter(is_tiny).or_else(|| shortest.filter(is_tiny)) {
         let tiny = tiny::pair(entries.load(0));
         if lane.frees(tiny.scope + 1) {
             entries.store(0, 0);

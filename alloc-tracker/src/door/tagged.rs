@@ -5,7 +5,7 @@ use crate::backend;
 use crate::settings::exact;
 use crate::sys;
 use crate::tag::block::{self, Tag};
-use crate::tag::shadow::{self, LARGE_MIN, ShadowRef, TINY, Wide};
+use crate::tag::shadow::{self, LARGE_MIN, SHORTEST_BLOCK, ShadowRef, Wide};
 use crate::tag::word::{FINE, SMALL_MAX};
 use crate::tag::{class, tiny};
 
@@ -106,10 +106,15 @@ pub fn is_untagged(block: *const u8) -> bool {
     sys::refused() && backend::owns(block)
 }
 
-/// The tag of a tiny block. A block of `Over` has as many usable bytes as were requested; its tag is that of the next
-/// size class.
-fn tiny_tag(scope: ScopeId, size: BlockSize) -> u16 {
-    tiny::tag(scope, size.requested as usize, (size.usable as usize).next_multiple_of(8).max(8))
+/// The entry of a tiny block.
+fn tiny_entry(scope: ScopeId, size: BlockSize) -> u16 {
+    tiny::entry(scope, size.requested as usize, tiny_usable(size))
+}
+
+/// The usable bytes of a tiny block as its tag has them. A block of `Over` has as many usable bytes as were requested; its tag is that
+/// of the next size class.
+fn tiny_usable(size: BlockSize) -> usize {
+    (size.usable as usize).next_multiple_of(8).max(8)
 }
 
 /// What the wide tag of a block says.
@@ -121,7 +126,7 @@ fn wide_tag(scope: ScopeId, size: BlockSize, Marks { followed, sampled }: Marks)
 /// The scope that the tag of a block of `scope` really names: `other scopes` for a tiny block when the numbers for tiny
 /// tags are used up, else `scope`.
 pub fn owner(scope: ScopeId, size: BlockSize) -> ScopeId {
-    let others = Shape::of(size) == Shape::Tiny && tiny::is_others(tiny_tag(scope, size));
+    let others = Shape::of(size) == Shape::Tiny && tiny::is_others(tiny_entry(scope, size));
     if others { OTHER_SCOPES } else { scope }
 }
 
@@ -142,11 +147,14 @@ pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, mark
         // Which door frees the block is not known here, and in the fine layer it does not matter.
         return shadow::store_plain::<false>(block.addr(), scope, requested, FINE);
     }
-    let entries =
-        if shape == Shape::Wide { wide_entries(block, size.usable) } else { shadow::find_or_map(block.addr()) };
+    let entries = match shape {
+        Shape::Wide => wide_entries(block, size.usable),
+        Shape::Tiny if tiny_usable(size) == SHORTEST_BLOCK => shadow::find_or_map_shortest(block.addr()),
+        Shape::Tiny | Shape::Plain => shadow::find_or_map(block.addr()),
+    };
     let Some(entries) = entries else { return false };
     match shape {
-        Shape::Tiny => entries.store(0, TINY | tiny_tag(scope, size)),
+        Shape::Tiny => entries.store(0, tiny_entry(scope, size)),
         // Not over jemalloc, and so in the fine layer, whatever the size: other allocators put blocks of all sizes side
         // by side.
         Shape::Plain => entries.store_plain::<false>(scope + 1, requested),

@@ -1,4 +1,4 @@
-//! The lane: the 64 bytes of a slot that the hot path uses. Nearly every allocation and free touches nothing else of
+//! The lane: the first 64 bytes of a slot, which is what the hot path uses. Nearly every allocation and free touches nothing else of
 //! the ledger.
 //!
 //! A lane has two packed words (`tag/word.rs`). One counts what the thread allocates in the active scope; the other
@@ -16,14 +16,13 @@ use alloc_replay::{Counts, ScopeId};
 
 use super::own_word;
 use crate::backend::thread_cache::{self, NONE, ThreadCache};
-use crate::tag::shadow::TINY;
 use crate::tag::tiny;
 use crate::tag::word::{self, SMALL_MAX};
 
-/// The smallest request that [`Lane::takes`], in bytes; smaller ones have tiny tags, see [`Lane::tiny_tag`].
+/// The smallest request that [`Lane::takes`], in bytes; smaller ones have tiny tags, see [`Lane::tiny_entry`].
 const SMALLEST: usize = 17;
-/// A first entry that no block has: it is not 1 + scope, and no tiny tag has the number 0.
-const NO_TAG: u16 = TINY;
+/// A first entry that no block has: it is not 1 + scope either.
+const NO_TAG: u16 = tiny::NONE;
 
 /// What the hot path of one thread reads and writes.
 #[derive(Debug)]
@@ -39,9 +38,12 @@ pub struct Lane {
     charged: AtomicU16,
     allocated: AtomicU64,
     freed: AtomicU64,
-    /// The active scope's tiny tags, by requested bytes. (A pointer, because a slot's memory starts as zeroes, which
+    /// The entries of the active scope's tiny blocks, by requested bytes. (A pointer, because a slot's memory starts as zeroes, which
     /// are no reference.)
     tiny: Cell<*const tiny::Row>,
+    /// The same of the scope whose frees `freed` counts. While a thread changes its scope, the lane is closed, but this stays: what a signal
+    /// handler frees in that moment is counted in `freed`, whose scope does not change.
+    freed_tiny: Cell<*const tiny::Row>,
     /// Where the thread's free blocks are: jemalloc's cache, [`NONE`], or [`UNASKED`]. (A pointer for the same reason.)
     cache: Cell<*const ThreadCache>,
     /// Allocated bytes of which jemalloc's own count does not know yet: those of emptied words, less those of blocks for
@@ -100,6 +102,7 @@ impl Lane {
             allocated: AtomicU64::new(0),
             freed: AtomicU64::new(0),
             tiny: Cell::new(&tiny::NO_ROW),
+            freed_tiny: Cell::new(&tiny::NO_ROW),
             cache: Cell::new(&NONE),
             untold_allocated: Cell::new(0),
             untold_freed: Cell::new(0),
@@ -124,13 +127,13 @@ impl Lane {
         self.tag.get()
     }
 
-    /// The tiny tag of the active scope for a request of so many bytes, if there is one (see [`tiny::known`]).
+    /// The entry of a tiny block of the active scope for a request of so many bytes, if there is one (see [`tiny::known`]).
     ///
     /// # Safety
     /// The lane must be [`Lane::closed`] or have been opened before, whether it is open now or not; `requested` must be at most
     /// [`TINY_MAX`](tiny::TINY_MAX).
     #[inline(always)]
-    pub unsafe fn tiny_tag(&self, requested: usize) -> Option<u16> {
+    pub unsafe fn tiny_entry(&self, requested: usize) -> Option<u16> {
         // SAFETY: `closed` and `open` store pointers to static rows, and nothing takes them away. (In a slot that was never
         // opened the pointer is null.) The size is at most TINY_MAX, as the caller promises.
         unsafe { tiny::known(&*self.tiny.get(), requested) }
@@ -146,11 +149,12 @@ impl Lane {
     /// a request of so many bytes. `false` for such a tag that was not the first for its scope and size.
     ///
     /// # Safety
-    /// `requested` must be at most [`TINY_MAX`](tiny::TINY_MAX).
+    /// The lane must be the calling thread's; `requested` must be at most [`TINY_MAX`](tiny::TINY_MAX).
     #[inline(always)]
     pub unsafe fn frees_tiny(&self, entry: u16, requested: usize) -> bool {
-        // SAFETY: as the caller promises. The plain tag is 1 + scope, or NO_TAG, or the 0 of a slot's zeroed memory.
-        entry == unsafe { tiny::entry(self.freed_tag.get(), requested) }
+        // SAFETY: a thread's lane has a pointer to a static row (`closed`, `close_tiny_frees`, `open_frees`). The size is at most
+        // TINY_MAX, as the caller promises.
+        entry == unsafe { tiny::in_row(&*self.freed_tiny.get(), requested) }
     }
 
     /// Counts an allocation in the active scope. True when the word must be emptied.
@@ -182,16 +186,29 @@ impl Lane {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Closes the lane for frees only.
-    pub fn close_frees(&self) {
+    /// Closes the lane for frees of all but tiny blocks.
+    fn close_frees(&self) {
         self.freed_tag.set(NO_TAG);
         compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Closes the lane for frees of tiny blocks.
+    pub fn close_tiny_frees(&self) {
+        self.freed_tiny.set(&tiny::NO_ROW);
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Closes the lane for frees of all blocks.
+    pub fn close_all_frees(&self) {
+        self.close_frees();
+        self.close_tiny_frees();
     }
 
     /// Opens the lane for frees of blocks that `scope` owns.
     pub fn open_frees(&self, scope: ScopeId) {
         compiler_fence(Ordering::SeqCst);
         self.freed_tag.set(scope + 1);
+        self.freed_tiny.set(tiny::row_of_frees(scope));
         compiler_fence(Ordering::SeqCst);
     }
 

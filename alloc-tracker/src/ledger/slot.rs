@@ -73,6 +73,7 @@ impl Slot {
     /// Makes a slot for a thread that starts in `scope`, out of zeroed or formerly used memory.
     pub fn prepare(&self, scope: ScopeId) {
         self.lane.close();
+        self.lane.close_all_frees();
         self.lane.leave_cache();
         self.lane.take_allocated();
         self.lane.take_freed();
@@ -101,14 +102,14 @@ impl Slot {
         self.lane.close();
         self.empty_allocated();
         self.counters.activate(scope);
-        if scope != TRACKER {
-            self.lane.open(self.scope(), self.freed.load(Ordering::Relaxed));
-            // A thread that leaves the tracker's scope may still have the right to read the ring: it must not write
-            // there.
-            if former != TRACKER {
-                self.publish_if_due();
-            }
+        if scope == TRACKER {
+            // A full word is published, which a thread must not do as the tracker.
+            return self.lane.close_tiny_frees();
         }
+        let freed = self.freed.load(Ordering::Relaxed);
+        self.lane.open(self.scope(), freed);
+        // A thread that leaves the tracker's scope may still have the right to read the ring: it must not write there.
+        if former == TRACKER { self.lane.open_frees(freed) } else { self.publish_if_due() }
     }
 
     /// Enters `scope`. `None` when scopes are nested too deep already.
@@ -165,7 +166,7 @@ impl Slot {
 
     /// Makes the lane count the frees of blocks that `scope` owns, from now on.
     pub fn gather_frees_of(&self, scope: ScopeId) {
-        self.lane.close_frees();
+        self.lane.close_all_frees();
         self.empty_freed();
         self.freed.store(scope, Ordering::Relaxed);
         self.lane.open_frees(scope);

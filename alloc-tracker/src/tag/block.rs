@@ -46,9 +46,15 @@ pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
         return Some(found);
     }
     if address.is_multiple_of(ALIGNMENT) {
-        return find_coarser(address).or_else(|| find_fine(address));
+        return find_coarser(address).or_else(|| find_fine(address)).or_else(|| find_shortest(address));
     }
-    find_fine(address).or_else(|| find_coarser(address))
+    find_fine(address).or_else(|| find_coarser(address)).or_else(|| find_shortest(address))
+}
+
+fn find_shortest(address: usize) -> Option<(ShadowRef, Tag)> {
+    let place = shadow::find_shortest(address)?;
+    let entry = place.load(0);
+    (entry & TINY != 0).then(|| (place, Tag::Tiny(tiny::pair(entry))))
 }
 
 fn find_fine(address: usize) -> Option<(ShadowRef, Tag)> {
@@ -137,6 +143,27 @@ mod tests {
             place.clear();
         }
     }
+
+    /// Four blocks of 8 bytes and two of 16 behind them. A block of 8 bytes that begins at a multiple of 16 shares that granule of the fine
+    /// layer with the next one.
+    #[test]
+    fn tiny_blocks_side_by_side_are_found_by_their_addresses() {
+        let (_memory, start) = memory(1);
+        let shortest = [(0, 3), (8, 8), (16, 0), (24, 5)].map(|(offset, requested)| (start + offset, requested, 8));
+        let longer = [(32, 9), (48, 16)].map(|(offset, requested)| (start + offset, requested, 16));
+        let blocks: Vec<_> = shortest.into_iter().chain(longer).collect();
+        for &(address, requested, usable) in &blocks {
+            let place = if usable == 8 { shadow::find_or_map_shortest(address) } else { shadow::find_or_map(address) };
+            place.expect("a chunk of entries").store(0, tiny::entry(80, requested, usable));
+        }
+        for &(address, requested, usable) in &blocks {
+            let (place, tag) = find(address).expect("a tag");
+            assert_eq!(tag, Tag::Tiny(Tiny { scope: 80, requested, usable }));
+            place.clear();
+            assert_eq!(find(address).map(|(_, tag)| tag), None);
+        }
+    }
+
     /// Programs hand over addresses inside of blocks as well: the bytes of a Python object begin behind its head, and a tensor may begin
     /// there. They are nobody's.
     #[test]

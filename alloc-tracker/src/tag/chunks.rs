@@ -12,7 +12,7 @@
 //! ```
 //!
 //! One table may hold several layers, whose granules have different lengths. The top bit is a bit above all addresses. It
-//! is shifted together with the address, and so gives each layer granule numbers of its own.
+//! is shifted together with the address, and so gives each layer granule numbers of its own. A table of one layer does without it.
 //!
 //! A chunk's entries are reserved as a whole, and their pages become resident when touched. Chunks are never unmapped.
 use std::ptr;
@@ -22,24 +22,21 @@ use crate::sys;
 
 /// Addresses are below 2^48.
 const ADDRESS_BITS: u32 = 48;
-const TOP_BIT: usize = 1 << ADDRESS_BITS;
+/// The top bit of addresses in a table of several layers, and of one.
+pub const LAYERS: usize = 1 << ADDRESS_BITS;
+pub const ONE_LAYER: usize = 0;
 /// Spare entries behind each chunk, a page of them: a tag that begins in a chunk's last granules goes on there.
 const SPARE: usize = 4096 / size_of::<AtomicU16>();
 
-/// How many origins a table needs, if its shortest granule has 2^`shift` bytes and a chunk has 2^`bits` entries.
-pub const fn table(shift: u32, bits: u32) -> usize {
-    1 << (ADDRESS_BITS + 1 - shift - bits)
+/// How many origins a table needs, if its shortest granule has 2^`shift` bytes and a chunk has 2^`bits` entries. `top`: [`LAYERS`] or
+/// [`ONE_LAYER`].
+pub const fn table(top: usize, shift: u32, bits: u32) -> usize {
+    1 << (ADDRESS_BITS + (top != ONE_LAYER) as u32 - shift - bits)
 }
 
 /// A table of entries, see the module. `TABLE` is the number of origins ([`table`]); a chunk has 2^`BITS` entries.
-pub struct Chunks<const TABLE: usize, const BITS: u32> {
+pub struct Chunks<const TOP: usize, const TABLE: usize, const BITS: u32> {
     origins: [AtomicPtr<AtomicU16>; TABLE],
-}
-
-/// The number of the granule of 2^`shift` bytes at `address`.
-#[inline(always)]
-const fn granule(address: usize, shift: u32) -> usize {
-    (address | TOP_BIT).wrapping_shr(shift)
 }
 
 /// The second number if `address` is a multiple of `ALIGNMENT`, else the first. Which blocks begin at such multiples is chance, and a branch
@@ -64,18 +61,24 @@ fn either<const ALIGNMENT: usize>(address: usize, first: usize, second: usize) -
     std::hint::select_unpredictable(address.is_multiple_of(ALIGNMENT), second, first)
 }
 
-impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
+impl<const TOP: usize, const TABLE: usize, const BITS: u32> Chunks<TOP, TABLE, BITS> {
     #[allow(clippy::new_without_default, reason = "const, for statics")]
     pub const fn new() -> Self {
         Chunks { origins: [const { AtomicPtr::new(ptr::null_mut()) }; TABLE] }
+    }
+
+    /// The number of the granule of 2^`shift` bytes at `address`.
+    #[inline(always)]
+    const fn granule(address: usize, shift: u32) -> usize {
+        (address | TOP).wrapping_shr(shift)
     }
 
     /// The entry of `address`'s granule of 2^`shift` bytes; `None` when its chunk is not mapped.
     #[inline(always)]
     pub fn find(&self, address: usize, shift: u32) -> Option<*mut AtomicU16> {
         // At an address beyond the table, no block can start.
-        let origin = self.origins.get(granule(address, shift) >> BITS)?;
-        Self::entry(origin, granule(address, shift))
+        let origin = self.origins.get(Self::granule(address, shift) >> BITS)?;
+        Self::entry(origin, Self::granule(address, shift))
     }
 
     /// [`Chunks::find`] without the check that the address lies within the table. Only the lowest six bits of `shift`
@@ -86,11 +89,11 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
     /// table's shortest granule.
     #[inline(always)]
     pub unsafe fn find_block(&self, address: usize, shift: u32) -> Option<*mut AtomicU16> {
-        debug_assert!(granule(address, shift) >> BITS < TABLE);
+        debug_assert!(Self::granule(address, shift) >> BITS < TABLE);
         // SAFETY: `table` gives an origin to every granule below 2^48 of the shortest length and longer; the caller
         // promises that address and shift keep to that.
-        let origin = unsafe { self.origins.get_unchecked(granule(address, shift) >> BITS) };
-        Self::entry(origin, granule(address, shift))
+        let origin = unsafe { self.origins.get_unchecked(Self::granule(address, shift) >> BITS) };
+        Self::entry(origin, Self::granule(address, shift))
     }
 
     /// [`Chunks::find_block`] with the longer of two granules for addresses that are multiples of `ALIGNMENT`, a power of two, and with the
@@ -104,7 +107,7 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
         address: usize,
         [shorter, longer]: [u32; 2],
     ) -> Option<*mut AtomicU16> {
-        let granule = either::<ALIGNMENT>(address, granule(address, shorter), granule(address, longer));
+        let granule = either::<ALIGNMENT>(address, Self::granule(address, shorter), Self::granule(address, longer));
         debug_assert!(granule >> BITS < TABLE);
         // SAFETY: as for `find_block`.
         let origin = unsafe { self.origins.get_unchecked(granule >> BITS) };
@@ -126,7 +129,7 @@ impl<const TABLE: usize, const BITS: u32> Chunks<TABLE, BITS> {
 
     #[cold]
     fn map(&self, address: usize, shift: u32) -> Option<*mut AtomicU16> {
-        let chunk = granule(address, shift) >> BITS;
+        let chunk = Self::granule(address, shift) >> BITS;
         let origin = self.origins.get(chunk)?;
         let bytes = ((1 << BITS) + SPARE) * size_of::<AtomicU16>();
         let fresh = sys::map_zeroed(bytes).cast::<AtomicU16>();

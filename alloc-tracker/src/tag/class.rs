@@ -6,30 +6,31 @@
 use super::word::{self, SMALL_MAX};
 use crate::backend::thread_cache::place_of_bin;
 
-/// What the hot path must know of a size. The index is (requested + 7) / 8: all requests with one index have the same
-/// class and the same layer.
-struct Table {
+/// What the hot path must know of a size.
+#[derive(Clone, Copy)]
+struct Class {
     /// What a block adds to a count word ([`word::amount`]), less its requested bytes.
-    amounts: [u64; INDICES],
+    amount: u64,
     /// Where the class has its bin in jemalloc's cache of a thread.
-    places: [u8; INDICES],
+    place: u8,
 }
 
 /// The smallest pages that jemalloc is built for.
 const SMALLEST_PAGE: usize = 4096;
 const INDICES: usize = SMALL_MAX / 8 + 1;
-static TABLE: Table = table();
+/// The index is (requested + 7) / 8: all requests with one index have the same class and the same layer.
+static TABLE: [Class; INDICES] = table();
 
-const fn table() -> Table {
-    let mut table = Table { amounts: [0; INDICES], places: [0; INDICES] };
+const fn table() -> [Class; INDICES] {
+    let mut table = [Class { amount: 0, place: 0 }; INDICES];
     let (mut index, mut class) = (0, 0);
     while index < INDICES {
         let requested = index * 8;
         if index > 0 && class_of(requested) != class_of(requested - 8) {
             class += 1;
         }
-        table.amounts[index] = word::amount(class_of(requested), requested) - requested as u64;
-        table.places[index] = place_of_bin(class);
+        let amount = word::amount(class_of(requested), requested) - requested as u64;
+        table[index] = Class { amount, place: place_of_bin(class) };
         index += 1;
     }
     table
@@ -52,7 +53,7 @@ const fn class_of(size: usize) -> usize {
 /// # Panics
 /// When `requested` is above [`SMALL_MAX`].
 pub fn usable(requested: usize) -> usize {
-    word::usable(TABLE.amounts[(requested + 7) >> 3])
+    word::usable(TABLE[(requested + 7) >> 3].amount)
 }
 
 /// Usable bytes of jemalloc's block for a request of `requested` bytes at an alignment, which is a power of two; `None` where the table does
@@ -76,7 +77,13 @@ pub fn is_plain(requested: usize, usable: usize) -> bool {
 pub unsafe fn amount_of_class(requested: usize) -> u64 {
     debug_assert!(requested <= SMALL_MAX);
     // SAFETY: the caller promises at most SMALL_MAX bytes, so the index is at most SMALL_MAX / 8, the table's last.
-    unsafe { *TABLE.amounts.get_unchecked((requested + 7) >> 3) }
+    unsafe { TABLE.get_unchecked((requested + 7) >> 3) }.amount
+}
+
+/// Where jemalloc's cache of a thread has the blocks of 8 bytes, or of 16 ([`place_of_bin`]).
+pub const fn place_of_tiny(usable: usize) -> u8 {
+    assert!(usable == 8 || usable == 16);
+    place_of_bin(usable / 16)
 }
 
 /// Where jemalloc's cache of a thread has the blocks of a request's class ([`place_of_bin`]).
@@ -87,7 +94,7 @@ pub unsafe fn amount_of_class(requested: usize) -> u64 {
 pub unsafe fn place_of_class(requested: usize) -> u8 {
     debug_assert!(requested <= SMALL_MAX);
     // SAFETY: as in `amount_of_class`.
-    unsafe { *TABLE.places.get_unchecked((requested + 7) >> 3) }
+    unsafe { TABLE.get_unchecked((requested + 7) >> 3) }.place
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //!
 //! | layer | one entry for | tags of |
 //! |---|---|---|
+//! | finest | 8 bytes | blocks of 8 bytes, and of other allocators than jemalloc all that begin at odd multiples of 8 |
 //! | fine | 16 bytes | all blocks whose tag is in no other layer |
 //! | coarse | 64 bytes | plain blocks of 128 to 448 bytes that came through Rust's door |
 //! | coarsest | 256 bytes | plain blocks of at least 512 bytes that came through Rust's door, and C's at multiples of 512 |
@@ -40,7 +41,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use alloc_replay::ScopeId;
 
-use super::chunks::{Chunks, table};
+use super::chunks::{Chunks, LAYERS, ONE_LAYER, table};
 use super::word::{ALIGNMENT, COARSE, COARSEST, FINE, SMALL_MAX};
 use crate::scope::MAX_SCOPES;
 
@@ -65,14 +66,18 @@ const SAMPLED: u16 = 0x4000;
 const BEYOND_MIN: usize = (SAMPLED as usize) << 16;
 const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks are 1 + scope");
 
-/// The fine layer and the two coarser ones, for blocks whose address is a multiple of 16.
-static EVEN: Chunks<{ table(FINE, EVEN_BITS) }, EVEN_BITS> = Chunks::new();
-/// The fine layer for 8-byte blocks in the upper half of a granule.
-static ODD: Chunks<{ table(FINE, EVEN_BITS) }, EVEN_BITS> = Chunks::new();
+/// The finest layer.
+static SHORTEST: Chunks<ONE_LAYER, { table(ONE_LAYER, FINEST, SMALL_BITS) }, SMALL_BITS> = Chunks::new();
+/// The fine layer and the two coarser ones.
+static SMALL: Chunks<LAYERS, { table(LAYERS, FINE, SMALL_BITS) }, SMALL_BITS> = Chunks::new();
 /// The page layer: large blocks over jemalloc, which share no page with other blocks.
-static PAGES: Chunks<{ table(PAGE, PAGE_BITS) }, PAGE_BITS> = Chunks::new();
-const EVEN_BITS: u32 = 24;
+static PAGES: Chunks<ONE_LAYER, { table(ONE_LAYER, PAGE, PAGE_BITS) }, PAGE_BITS> = Chunks::new();
+const SMALL_BITS: u32 = 24;
 const PAGE_BITS: u32 = 16;
+/// The shift of the finest layer.
+const FINEST: u32 = 3;
+/// Blocks of so many usable bytes have their tags in the finest layer.
+pub const SHORTEST_BLOCK: usize = 8;
 /// The smallest block, in usable bytes, whose tag stands in [`PAGES`]. Its four pages have the four entries of a wide
 /// tag; a block that needs a fifth entry has 1 GiB or more.
 pub const LARGE_MIN: usize = 16 * 1024;
@@ -187,21 +192,30 @@ impl ShadowRef {
     }
 }
 
-/// The entries in the fine layer of the block at `address`; `None` when their chunk is not mapped.
+/// The entries in the fine layer of the block at `address`, or in the finest one if it begins at an odd multiple of 8; `None` when their
+/// chunk is not mapped.
 #[inline(always)]
 pub fn find(address: usize) -> Option<ShadowRef> {
-    if address & 8 == 0 { EVEN.find(address, FINE) } else { ODD.find(address, FINE) }.map(ShadowRef)
+    if address & 8 == 0 { SMALL.find(address, FINE).map(ShadowRef) } else { find_shortest(address) }
 }
 
-/// [`find`] without the check that the address is a possible one.
+/// The entries in the finest layer of the block at `address`; `None` when their chunk is not mapped.
+#[inline(always)]
+pub fn find_shortest(address: usize) -> Option<ShadowRef> {
+    SHORTEST.find(address, FINEST).map(ShadowRef)
+}
+
+/// The entry of a block of `USABLE` bytes, 8 or 16, at `address`; `None` when its chunk is not mapped.
 ///
 /// # Safety
 /// `address` must be one that the kernel gives to programs: below 2^48.
 #[inline(always)]
-pub unsafe fn find_fine(address: usize) -> Option<ShadowRef> {
-    // Of blocks of 8 bytes, which halves of granules are freed and taken again is chance.
+pub unsafe fn find_tiny<const USABLE: usize>(address: usize) -> Option<ShadowRef> {
     // SAFETY: as the caller promises.
-    unsafe { select_unpredictable(address & 8 == 0, &EVEN, &ODD).find_block(address, FINE) }.map(ShadowRef)
+    let entry = unsafe {
+        if USABLE == SHORTEST_BLOCK { SHORTEST.find_block(address, FINEST) } else { SMALL.find_block(address, FINE) }
+    };
+    entry.map(ShadowRef)
 }
 
 /// The layer in which the hot path writes the tag of a plain block at `address` if its free will not tell its size. (The
@@ -212,26 +226,24 @@ pub fn layer_of_address(address: usize) -> u32 {
     select_unpredictable(address.is_multiple_of(ALIGNMENT), COARSEST, FINE)
 }
 
-/// The entries of a plain block at `address` in this layer, of whose number only the lowest six bits count. The granule
-/// of an 8-byte block may instead have the entry of its neighbour, the 8-byte block in the granule's other half; that
-/// entry is not a plain tag either.
+/// The entries of a plain block at `address` in this layer, of whose number only the lowest six bits count.
 ///
 /// # Safety
-/// As for [`find_fine`]; `layer` must be [`FINE`], [`COARSE`] or [`COARSEST`].
+/// As for [`find_tiny`]; `layer` must be [`FINE`], [`COARSE`] or [`COARSEST`].
 #[inline(always)]
 pub unsafe fn find_plain(address: usize, layer: u32) -> Option<ShadowRef> {
     // SAFETY: as the caller promises.
-    unsafe { EVEN.find_block(address, layer) }.map(ShadowRef)
+    unsafe { SMALL.find_block(address, layer) }.map(ShadowRef)
 }
 
 /// [`find_plain`] for a block whose free will not tell its size, in the layer that [`layer_of_address`] gives.
 ///
 /// # Safety
-/// As for [`find_fine`].
+/// As for [`find_tiny`].
 #[inline(always)]
 pub unsafe fn find_plain_by_address(address: usize) -> Option<ShadowRef> {
     // SAFETY: as the caller promises.
-    unsafe { EVEN.find_block_by::<ALIGNMENT>(address, [FINE, COARSEST]) }.map(ShadowRef)
+    unsafe { SMALL.find_block_by::<ALIGNMENT>(address, [FINE, COARSEST]) }.map(ShadowRef)
 }
 
 /// The plain tag of the block at `address` in the coarse layer or in the coarsest one, with its entries, as
@@ -243,7 +255,7 @@ pub fn find_coarser(address: usize) -> Option<(ShadowRef, u16, usize)> {
         _ => &[],
     };
     let own = |&layer: &u32| {
-        let place = EVEN.find(address, layer).map(ShadowRef)?;
+        let place = SMALL.find(address, layer).map(ShadowRef)?;
         let (tag, requested) = place.load_plain()?;
         let is_sized = place.load(1) & UNSIZED == 0;
         (is_sized || address.is_multiple_of(ALIGNMENT)).then_some((place, tag, requested))
@@ -264,7 +276,12 @@ pub fn find_or_map_large(address: usize) -> Option<ShadowRef> {
 
 /// [`find`], mapping the chunk if that is not mapped yet. `None` when the kernel gives no memory.
 pub fn find_or_map(address: usize) -> Option<ShadowRef> {
-    if address & 8 == 0 { EVEN.find_or_map(address, FINE) } else { ODD.find_or_map(address, FINE) }.map(ShadowRef)
+    if address & 8 == 0 { SMALL.find_or_map(address, FINE).map(ShadowRef) } else { find_or_map_shortest(address) }
+}
+
+/// [`find_shortest`], mapping the chunk if that is not mapped yet. `None` when the kernel gives no memory.
+pub fn find_or_map_shortest(address: usize) -> Option<ShadowRef> {
+    SHORTEST.find_or_map(address, FINEST).map(ShadowRef)
 }
 
 /// Writes the plain tag of a block of more than 16 requested bytes, in this layer. `SIZED`: whether the block's free will
@@ -272,8 +289,8 @@ pub fn find_or_map(address: usize) -> Option<ShadowRef> {
 #[must_use]
 pub fn store_plain<const SIZED: bool>(address: usize, scope: ScopeId, requested: usize, layer: u32) -> bool {
     // The chunks of all these layers are mapped, so that from now on the hot path of either door finds its entries.
-    let places = [FINE, COARSE, COARSEST].map(|layer| EVEN.find_or_map(address, layer));
-    match EVEN.find(address, layer) {
+    let places = [FINE, COARSE, COARSEST].map(|layer| SMALL.find_or_map(address, layer));
+    match SMALL.find(address, layer) {
         Some(place) if places.iter().all(Option::is_some) => {
             ShadowRef(place).store_plain::<SIZED>(scope + 1, requested);
             true
@@ -284,7 +301,7 @@ pub fn store_plain<const SIZED: bool>(address: usize, scope: ScopeId, requested:
 
 /// The addresses that the tables of origins occupy.
 pub fn ranges() -> [(usize, usize); 3] {
-    [EVEN.range(), ODD.range(), PAGES.range()]
+    [SHORTEST.range(), SMALL.range(), PAGES.range()]
 }
 
 #[cfg(test)]

@@ -26,17 +26,18 @@ const OTHERS: usize = MAX_TAGS - CODES;
 /// are used up. The tracker's blocks must never be counted as the program's.
 const TRACKERS: usize = OTHERS - CODES;
 
-/// The tag of each pair of scope and code, by [`place`]; 0 while it has none. There is a row for each plain tag, which is 1 +
-/// scope, and for the entries from 0 to [`TINY`] that are none: those stay without tags.
-static TAG_OF: [AtomicU16; PLACES] = [const { AtomicU16::new(0) }; PLACES];
-const PLACES: usize = (TINY as usize + 1) * CODES;
-const _: () = assert!(MAX_SCOPES < TINY as usize);
+/// The entry of each pair of scope and code, by [`place`]: its tag with the flag [`TINY`]; 0 or [`NONE`] while it has none.
+static ENTRY_OF: [AtomicU16; PLACES] = [const { AtomicU16::new(0) }; PLACES];
+const PLACES: usize = MAX_SCOPES * CODES;
 /// What each tag stands for, as [`pack`] packs it.
 static PAIR_OF: [AtomicU32; MAX_TAGS] = [const { AtomicU32::new(0) }; MAX_TAGS];
 /// The next tag that no pair has.
 static NEXT: AtomicU32 = AtomicU32::new(1);
-/// In `TAG_OF`: the pair came when the numbers were used up.
-const FULL: u16 = u16::MAX;
+/// An entry that no block has: no tag has the number 0.
+pub const NONE: u16 = TINY;
+/// In place of a code in [`ENTRY_OF`]: here stands [`NONE`] once no entry of the row is 0.
+const IS_ROW_OF_FREES: usize = CODES - 1;
+const _: () = assert!(IN_32 + TINY_MAX < IS_ROW_OF_FREES);
 
 /// What a tiny block's tag stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,73 +55,84 @@ pub fn is_tiny(requested: usize, usable: usize) -> bool {
     requested <= 16 && usable <= 32 && (usable >= 16 || requested <= 8)
 }
 
-/// The tag of a block for which [`is_tiny`] holds.
-pub fn tag(scope: ScopeId, requested: usize, usable: usize) -> u16 {
+/// The entry of a block for which [`is_tiny`] holds.
+pub fn entry(scope: ScopeId, requested: usize, usable: usize) -> u16 {
     match usable {
-        32 => tag_of(scope, IN_32 + requested),
-        16 if requested <= 8 => tag_of(scope, IN_16 + requested),
-        _ => tag_of(scope, requested),
+        32 => entry_of(scope, IN_32 + requested),
+        16 if requested <= 8 => entry_of(scope, IN_16 + requested),
+        _ => entry_of(scope, requested),
     }
 }
 
-/// The tags of `scope`'s blocks of natural alignment, by requested bytes, 0 to 16; for [`known`].
+/// The entries of `scope`'s blocks of natural alignment, by requested bytes, 0 to 16; for [`known`].
 pub fn row(scope: ScopeId) -> &'static Row {
-    TAG_OF[place(scope, 0)..].first_chunk().unwrap_or(&NO_ROW)
+    ENTRY_OF.get(place(scope, 0)..).and_then(|rows| rows.first_chunk()).unwrap_or(&NO_ROW)
 }
 
-/// Tags by requested bytes, see [`row`].
+/// [`row`], of whose entries none is 0: that is what stands where no tracked block starts.
+pub fn row_of_frees(scope: ScopeId) -> &'static Row {
+    let Some(last) = ENTRY_OF.get(place(scope, IS_ROW_OF_FREES)) else { return &NO_ROW };
+    let row = row(scope);
+    if last.load(Ordering::Acquire) != NONE {
+        for entry in row {
+            // Another thread may number the pair at this moment: its entry stays.
+            let _ = entry.compare_exchange(0, NONE, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        last.store(NONE, Ordering::Release);
+    }
+    row
+}
+
+/// Entries by requested bytes, see [`row`].
 pub type Row = [AtomicU16; TINY_MAX + 1];
-/// A row without tags.
-pub static NO_ROW: Row = [const { AtomicU16::new(0) }; TINY_MAX + 1];
+/// A row whose entries no block has.
+pub static NO_ROW: Row = [const { AtomicU16::new(NONE) }; TINY_MAX + 1];
 
-/// Where the tag of a pair stands in [`TAG_OF`].
+/// Where the entry of a pair stands in [`ENTRY_OF`].
 fn place(scope: ScopeId, code: usize) -> usize {
-    (usize::from(scope) + 1) * CODES + code
+    usize::from(scope) * CODES + code
 }
 
-/// The tag of a block of at most [`TINY_MAX`] requested bytes. `None` for the first block of its scope and size, and for one that
+/// The entry of a block of at most [`TINY_MAX`] requested bytes. `None` for the first block of its scope and size, and for one that
 /// may be counted under `other scopes`.
 ///
 /// # Safety
 /// `requested` must be at most [`TINY_MAX`].
 #[inline(always)]
 pub unsafe fn known(row: &Row, requested: usize) -> Option<u16> {
-    debug_assert!(requested <= TINY_MAX);
-    // SAFETY: a row has TINY_MAX + 1 tags, and the size is at most TINY_MAX, as the caller promises.
-    let tag = unsafe { row.get_unchecked(requested) }.load(Ordering::Acquire);
-    // 0 means that there is no tag yet, and only FULL has the top bit.
-    (tag as i16 > 0).then_some(tag)
+    // SAFETY: as the caller promises.
+    let entry = unsafe { in_row(row, requested) };
+    (entry > NONE).then_some(entry)
 }
 
-/// The first entry of a block of natural alignment for a request of so many bytes, by its scope's plain tag. An entry that no
-/// block has when none had a tag, or when the numbers were used up. (No tag has the number 0, nor that of [`FULL`].)
+/// The entry in a row of a block for a request of so many bytes.
 ///
 /// # Safety
-/// `plain` must be at most [`TINY`], and `requested` at most [`TINY_MAX`].
+/// As for [`known`].
 #[inline(always)]
-pub unsafe fn entry(plain: u16, requested: usize) -> u16 {
-    debug_assert!(plain <= TINY && requested <= TINY_MAX);
-    // SAFETY: as the caller promises; `PLACES` counts a row for each of these plain tags.
-    TINY | unsafe { TAG_OF.get_unchecked(usize::from(plain) * CODES + requested) }.load(Ordering::Relaxed)
+pub unsafe fn in_row(row: &Row, requested: usize) -> u16 {
+    debug_assert!(requested <= TINY_MAX);
+    // SAFETY: a row has TINY_MAX + 1 entries, and the size is at most TINY_MAX, as the caller promises.
+    unsafe { row.get_unchecked(requested) }.load(Ordering::Acquire)
 }
 
-fn tag_of(scope: ScopeId, code: usize) -> u16 {
-    match TAG_OF.get(place(scope, code)).map_or(FULL, |tag| tag.load(Ordering::Acquire)) {
-        FULL => overflow(scope, code),
-        0 => number(scope, code),
-        tag => tag,
+fn entry_of(scope: ScopeId, code: usize) -> u16 {
+    match ENTRY_OF.get(place(scope, code)).map(|entry| entry.load(Ordering::Acquire)) {
+        Some(0 | NONE) => number(scope, code),
+        Some(entry) => entry,
+        None => overflow(scope, code),
     }
 }
 
-/// Whether `tag` stands for a block that is counted under `other scopes`, whichever scope allocated it.
-pub fn is_others(tag: u16) -> bool {
-    usize::from(tag) % MAX_TAGS >= OTHERS
+/// Whether this is the entry of a block that is counted under `other scopes`, whichever scope allocated it.
+pub fn is_others(entry: u16) -> bool {
+    usize::from(entry) % MAX_TAGS >= OTHERS
 }
 
-/// What `tag` stands for.
+/// What an entry stands for.
 #[inline(always)]
-pub fn pair(tag: u16) -> Tiny {
-    let packed = PAIR_OF[usize::from(tag) % MAX_TAGS].load(Ordering::Relaxed);
+pub fn pair(entry: u16) -> Tiny {
+    let packed = PAIR_OF[usize::from(entry) % MAX_TAGS].load(Ordering::Relaxed);
     Tiny { scope: packed as ScopeId, requested: (packed >> 16 & 0xff) as usize, usable: (packed >> 24) as usize }
 }
 
@@ -139,7 +151,7 @@ fn pack(scope: ScopeId, code: usize) -> u32 {
 /// The addresses that the tables occupy.
 pub fn ranges() -> [(usize, usize); 2] {
     let range = |start: usize, bytes: usize| (start, start + bytes);
-    [range(TAG_OF.as_ptr().addr(), size_of_val(&TAG_OF)), range(PAIR_OF.as_ptr().addr(), size_of_val(&PAIR_OF))]
+    [range(ENTRY_OF.as_ptr().addr(), size_of_val(&ENTRY_OF)), range(PAIR_OF.as_ptr().addr(), size_of_val(&PAIR_OF))]
 }
 
 fn describe(tag: usize, scope: ScopeId, code: usize) {
@@ -150,37 +162,50 @@ fn number(scope: ScopeId, code: usize) -> u16 {
     let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
     if fresh as usize >= TRACKERS {
         NEXT.store(TRACKERS as u32, Ordering::Relaxed);
-        TAG_OF[place(scope, code)].store(FULL, Ordering::Relaxed);
         return overflow(scope, code);
     }
     describe(fresh as usize, scope, code);
     // If two threads number one pair at the same moment, both numbers stand for it, and later blocks use one of the
     // two.
-    TAG_OF[place(scope, code)].store(fresh as u16, Ordering::Release);
-    fresh as u16
+    let entry = TINY | fresh as u16;
+    ENTRY_OF[place(scope, code)].store(entry, Ordering::Release);
+    entry
 }
 
 fn overflow(scope: ScopeId, code: usize) -> u16 {
     let (owner, tag) = if scope == TRACKER { (TRACKER, TRACKERS + code) } else { (OTHER_SCOPES, OTHERS + code) };
     describe(tag, owner, code);
-    tag as u16
+    TINY | tag as u16
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Scope 78 has a tag for 5 bytes at natural alignment and one for 8 bytes in a block of 16.
+    /// Scope 78 has an entry for 5 bytes at natural alignment and one for 8 bytes in a block of 16, and gets one for 3 bytes after it
+    /// has a row of frees.
     #[test]
-    fn entries_are_those_of_natural_blocks() {
-        let [natural, aligned] = [tag(78, 5, 8), tag(78, 8, 16)];
-        // SAFETY: the plain tags are at most TINY, and the sizes at most TINY_MAX.
-        let entry = |plain, requested| unsafe { entry(plain, requested) };
-        assert_eq!((entry(79, 5), entry(79, 8)), (TINY | natural, TINY));
-        assert_ne!(natural, aligned);
-        // Nothing is freed where no scope has this plain tag: 0 is a slot's zeroed memory, TINY a closed lane's.
-        for plain in [0, MAX_SCOPES as u16 + 1, TINY] {
-            assert!((0..=TINY_MAX).all(|requested| entry(plain, requested) == TINY));
+    fn rows_have_the_entries_of_natural_blocks() {
+        let [natural, aligned] = [entry(78, 5, 8), entry(78, 8, 16)];
+        assert!(natural > NONE && aligned > NONE && natural != aligned);
+        // SAFETY: the sizes are at most TINY_MAX.
+        let in_row = |row, requested| unsafe { in_row(row, requested) };
+        assert_eq!([5, 8].map(|requested| in_row(row(78), requested)), [natural, 0]);
+        assert_eq!([5, 8].map(|requested| in_row(row_of_frees(78), requested)), [natural, NONE]);
+        let later = entry(78, 3, 8);
+        assert!(later > NONE && later != natural);
+        assert_eq!(in_row(row_of_frees(78), 3), later);
+        // SAFETY: as above.
+        assert_eq!([3, 5, 8].map(|requested| unsafe { known(row(78), requested) }), [Some(later), Some(natural), None]);
+    }
+
+    /// Scope 77 has no entry, and no scope has the number 65,535.
+    #[test]
+    fn no_block_has_the_entries_of_a_row_without_tags() {
+        // SAFETY: the sizes are at most TINY_MAX.
+        let in_row = |row, requested| unsafe { in_row(row, requested) };
+        for row in [row_of_frees(77), row_of_frees(ScopeId::MAX), row(ScopeId::MAX)] {
+            assert!((0..=TINY_MAX).all(|requested| in_row(row, requested) == NONE));
         }
     }
 
@@ -189,8 +214,8 @@ mod tests {
         assert!(!is_tiny(17, 32) && !is_tiny(16, 48) && !is_tiny(9, 8));
         for (requested, usable) in [(0, 8), (1, 8), (8, 8), (9, 16), (16, 16), (8, 16), (0, 16), (0, 32), (16, 32)] {
             assert!(is_tiny(requested, usable));
-            let back = pair(tag(77, requested, usable));
-            assert_eq!(back, Tiny { scope: 77, requested, usable });
+            let back = pair(entry(79, requested, usable));
+            assert_eq!(back, Tiny { scope: 79, requested, usable });
         }
     }
 }
