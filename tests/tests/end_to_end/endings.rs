@@ -138,7 +138,11 @@ fn the_log_of_a_killed_run_can_be_recovered() {
     assert!(timeline.steps.len() >= 3, "{} steps", timeline.steps.len());
     let highest = timeline.series.live_bytes.iter().max().copied().unwrap_or_default();
     assert!(timeline.peak.live_bytes >= highest, "{} below the sample of {highest}", timeline.peak.live_bytes);
-    assert_eq!(tensors(&timeline), tensors(Config { steps: 3, ..config }.run()));
+    let (found, expected) = (tensors(&timeline), tensors(Config { steps: 3, ..config }.run()));
+    assert_eq!(found[..3], expected[..3]);
+    // The peak is the highest of what threads have published. A moment with 384 bytes less of these comes within some hundred bytes of it,
+    // and which of the two it is depends on when threads publish their small blocks: up to 64 KiB of a thread are not published.
+    assert!(found[3].abs_diff(expected[3]) < 64 << 10, "{found:?}, {expected:?}");
     assert_eq!(viewer(&["summary", text(&recovered)]).code, Some(0), "and it can be read");
 }
 
