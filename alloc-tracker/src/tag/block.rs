@@ -53,20 +53,20 @@ pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
 
 fn find_shortest(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find_shortest(address)?;
+    tiny_tag(place).map(|tag| (place, tag))
+}
+
+/// The tag in this entry, if it is that of a tiny block.
+fn tiny_tag(place: ShadowRef) -> Option<Tag> {
     let entry = place.load(0);
-    (entry & TINY != 0).then(|| (place, Tag::Tiny(tiny::pair(entry))))
+    (entry & TINY != 0).then(|| Tag::Tiny(tiny::pair(entry)))
 }
 
 fn find_fine(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find(address)?;
-    let first = place.load(0);
-    if let Some(wide) = place.load_wide() {
-        return Some((place, Tag::Wide(wide)));
-    }
-    if first & TINY != 0 {
-        return Some((place, Tag::Tiny(tiny::pair(first))));
-    }
-    place.load_plain().map(|(tag, requested)| (place, Tag::Plain(tag - 1, requested)))
+    let plain = || place.load_plain().map(|(tag, requested)| Tag::Plain(tag - 1, requested));
+    let tag = place.load_wide().map(Tag::Wide).or_else(|| tiny_tag(place)).or_else(plain)?;
+    Some((place, tag))
 }
 
 fn find_coarser(address: usize) -> Option<(ShadowRef, Tag)> {

@@ -22,19 +22,20 @@ use crate::sys;
 
 /// Addresses are below 2^48.
 const ADDRESS_BITS: u32 = 48;
-/// The top bit of addresses in a table of several layers, and of one.
-pub const LAYERS: usize = 1 << ADDRESS_BITS;
+/// The top bit in a table of several layers.
+pub const SEVERAL_LAYERS: usize = 1 << ADDRESS_BITS;
+/// In place of the top bit in a table of one layer, which does without it.
 pub const ONE_LAYER: usize = 0;
 /// Spare entries behind each chunk, a page of them: a tag that begins in a chunk's last granules goes on there.
 const SPARE: usize = 4096 / size_of::<AtomicU16>();
 
-/// How many origins a table needs, if its shortest granule has 2^`shift` bytes and a chunk has 2^`bits` entries. `top`: [`LAYERS`] or
+/// How many origins a table needs, if its shortest granule has 2^`shift` bytes and a chunk has 2^`bits` entries. `top`: [`SEVERAL_LAYERS`] or
 /// [`ONE_LAYER`].
 pub const fn table(top: usize, shift: u32, bits: u32) -> usize {
     1 << (ADDRESS_BITS + (top != ONE_LAYER) as u32 - shift - bits)
 }
 
-/// A table of entries, see the module. `TABLE` is the number of origins ([`table`]); a chunk has 2^`BITS` entries.
+/// A table of entries, see the module. `TOP` is [`SEVERAL_LAYERS`] or [`ONE_LAYER`]; `TABLE` is the number of origins ([`table`]); a chunk has 2^`BITS` entries.
 pub struct Chunks<const TOP: usize, const TABLE: usize, const BITS: u32> {
     origins: [AtomicPtr<AtomicU16>; TABLE],
 }

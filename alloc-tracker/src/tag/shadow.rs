@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use alloc_replay::ScopeId;
 
-use super::chunks::{Chunks, LAYERS, ONE_LAYER, table};
+use super::chunks::{Chunks, ONE_LAYER, SEVERAL_LAYERS, table};
 use super::word::{ALIGNMENT, COARSE, COARSEST, FINE, SMALL_MAX};
 use crate::scope::MAX_SCOPES;
 
@@ -69,7 +69,7 @@ const _: () = assert!(MAX_SCOPES < BEYOND as usize, "the tags of plain blocks ar
 /// The finest layer.
 static SHORTEST: Chunks<ONE_LAYER, { table(ONE_LAYER, FINEST, SMALL_BITS) }, SMALL_BITS> = Chunks::new();
 /// The fine layer and the two coarser ones.
-static SMALL: Chunks<LAYERS, { table(LAYERS, FINE, SMALL_BITS) }, SMALL_BITS> = Chunks::new();
+static SMALL: Chunks<SEVERAL_LAYERS, { table(SEVERAL_LAYERS, FINE, SMALL_BITS) }, SMALL_BITS> = Chunks::new();
 /// The page layer: large blocks over jemalloc, which share no page with other blocks.
 static PAGES: Chunks<ONE_LAYER, { table(ONE_LAYER, PAGE, PAGE_BITS) }, PAGE_BITS> = Chunks::new();
 const SMALL_BITS: u32 = 24;
