@@ -3,13 +3,12 @@
 //! A stack begins where its mapping does, behind a page that nobody may touch. At its other end, the kernel may have
 //! merged it with what the program has mapped there. The thread library puts the thread's own record, whose address is the
 //! thread's handle, at a fixed distance before that end. A thread of the tracker's finds out the distance.
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use alloc_timeline::kept_file::read_text;
 
 use crate::ledger;
-use crate::sys::{entries, page_bytes};
+use crate::sys::{page_bytes, thread_ids};
 
 /// A thread that is running.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +55,7 @@ pub fn read() -> Vec<Thread> {
             (slot.thread_id.load(Ordering::Relaxed), of(&slot.stack_address), end)
         })
         .collect();
-    let Ok(tasks) = entries(Path::new("/proc/self/task")) else { return Vec::new() };
-    let ids = tasks.iter().filter_map(|task| task.name.to_str()?.parse::<u32>().ok());
+    let ids = thread_ids().unwrap_or_default();
     let thread = |id: u32| {
         let text = |file: &str| read_text(format!("/proc/self/task/{id}/{file}")).unwrap_or_default();
         let left = known.iter().find(|known| known.0 == id).map(|&(_, address, end)| (address, end));
@@ -65,7 +63,7 @@ pub fn read() -> Vec<Thread> {
         let (stack_address, stack_end) = left.or_else(waits).unwrap_or_default();
         Thread { name: format!("{} ({id})", text("comm").trim()), stack_address, stack_end }
     };
-    ids.map(thread).collect()
+    ids.into_iter().map(thread).collect()
 }
 
 /// The last but one word of /proc/self/task/TID/syscall (proc_pid_syscall(5)); a running thread has none.

@@ -1,6 +1,5 @@
 //! What the process and the cores do: processor time, page faults and context switches, as columns and over the run.
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use crate::sensors::{CoreTime, MOST_SINGLE_CORES, ThreadTime, busy_permille, core_times, summary, thread_times};
 use alloc_timeline::kept_file::KeptFile;
@@ -179,7 +178,7 @@ impl UtilisationProbe {
         if !now && began < self.next_threads_ns {
             return;
         }
-        match thread_times(Path::new("/proc/self/task")) {
+        match thread_times() {
             Ok(threads) => self.saw(threads),
             Err(error) => self.threads_problem = Some(format!("threads: unavailable: /proc/self/task: {error}")),
         }

@@ -3,10 +3,9 @@
 //!
 //! A program ends in that way only when the thread whose number is the process's has ended before, by `pthread_exit`, or because it is
 //! the thread of a forked child that was forked by no main thread. So nobody looks for threads until that one has ended.
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::folder::entries;
+use super::tasks::thread_count;
 
 /// Whether the thread has ended whose number is the process's.
 static FIRST_HAS_ENDED: AtomicBool = AtomicBool::new(false);
@@ -48,12 +47,12 @@ pub fn program_has_none() -> bool {
     if !FIRST_HAS_ENDED.load(Ordering::Relaxed) {
         return false;
     }
-    // One of the tracker's that begins or ends meanwhile may be in the folder and not in the numbers, or the other way round. Then the
+    // One of the tracker's that begins or ends meanwhile may be counted by the kernel and not in the numbers, or the other way round. Then the
     // answer is no, and the next one is right: a wrong yes would end a program that runs.
     let own = || (OWN_BEGUN.load(Ordering::SeqCst), OWN_ENDED.load(Ordering::SeqCst));
     let before = own();
-    let tasks = entries(Path::new("/proc/self/task")).map_or(usize::MAX, |tasks| tasks.len());
+    let tasks = thread_count().unwrap_or(usize::MAX);
     let (begun, ended) = own();
-    // The first stays in the folder until the process is over.
+    // The first is counted until the process is over.
     before == (begun, ended) && tasks <= begun - ended + 1
 }

@@ -1,0 +1,67 @@
+//! The threads of the process, from /proc/self/task. Where a thread ends that was listed, the kernel goes on in the list by its number of places
+//! (`first_tid` in its fs/proc/base.c), and passes over another thread.
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use alloc_timeline::kept_file::read_text;
+
+use super::folder::entries;
+
+/// A list from which a thread may be missing is read again, so often at the most.
+const LISTINGS: usize = 8;
+
+/// The numbers of the threads. Some that ended meanwhile may be among them.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn thread_ids() -> io::Result<BTreeSet<u32>> {
+    let folder = Path::new("/proc/self/task");
+    let mut ids = BTreeSet::new();
+    for _ in 0..LISTINGS {
+        let listed = entries(folder)?;
+        ids.extend(listed.iter().filter_map(|task| task.name.to_str()?.parse::<u32>().ok()));
+        if listed.iter().all(|task| folder.join(&task.name).exists()) {
+            break;
+        }
+    }
+    Ok(ids)
+}
+
+/// How many threads there are, by the kernel's own count (proc_pid_status(5)), from which none is missing. The first thread counts until the
+/// process is over. `None` when that cannot be read.
+pub fn thread_count() -> Option<usize> {
+    let status = read_text("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Other threads end all the time, and the one that looks began after some of them.
+    #[test]
+    fn no_thread_is_missing_while_others_end() {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        let _ = std::thread::spawn(|| ()).join();
+                    }
+                });
+            }
+            // SAFETY: it takes nothing and cannot fail.
+            let look = || (unsafe { libc::gettid() }.unsigned_abs(), thread_ids(), thread_count());
+            let looks: Vec<_> = (0..300).map(|_| std::thread::spawn(look).join()).collect();
+            is_over.store(true, Ordering::Relaxed);
+            for (own, ids, count) in looks.into_iter().map(|look| look.expect("a thread")) {
+                let ids = ids.expect("/proc");
+                assert!(ids.contains(&own) && ids.contains(&std::process::id()), "{own} {ids:?}");
+                assert!(count.is_some_and(|count| count >= 4), "{count:?}");
+            }
+        });
+    }
+}
