@@ -13,13 +13,14 @@
 //!                                     | closing.rs (the last records of a timeline)
 //!                                     \ stack_names.rs, thread_names.rs (names of sampled calls and threads, at the end)
 //!                                         merged_frames.rs (an interpreter's calls among those of native code), folded_sites.rs
-//! thread.rs runs it, pace.rs says how long it may sleep, spare.rs keeps memory for it; control.rs and request.rs: what others ask of it
+//! thread.rs runs it, interval.rs says when the next tick comes, pace.rs how long it may sleep, spare.rs keeps memory for it; control.rs and request.rs: what others ask of it
 //! ```
 mod clock;
 mod control;
 mod counts;
 mod full_table;
 mod holders;
+mod interval;
 mod request;
 mod rss_at_peak;
 mod schedule;
@@ -61,6 +62,7 @@ mod ticks;
 mod thread;
 
 pub use control::{Control, say_refused};
+pub use interval::Interval;
 pub use output::{Finished, Output};
 pub use request::{Request, ask, is_recorded};
 pub use state::{hold_reading, read_what_was_left, release_reading};

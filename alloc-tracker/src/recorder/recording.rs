@@ -11,6 +11,7 @@ use super::book_keeper::{self, BookKeeper};
 use super::children_keeper::ChildrenKeeper;
 use super::clock::SessionClock;
 use super::full_table::FullTable;
+use super::interval::{Interval, TickCost};
 use super::metering::Metering;
 use super::near_limit::NearLimits;
 use super::new_names::NewNames;
@@ -52,6 +53,7 @@ pub struct Recording {
     pub(super) beyond: BeyondKeeper,
     pub(super) children: ChildrenKeeper,
     pub(super) pace: Pace,
+    pub(super) tick_cost: TickCost,
     pub(super) background: Background,
 }
 
@@ -90,6 +92,7 @@ impl Recording {
             beyond: BeyondKeeper::default(),
             children: ChildrenKeeper::new(),
             pace: Pace::new(now),
+            tick_cost: TickCost::default(),
             background: Background::start()?,
         };
         first.into_iter().chain(recording.stacks.announcement()).for_each(|record| recording.output.record(record));
@@ -125,6 +128,11 @@ impl Recording {
     /// Who is to be told of steps, when the session was asked for times.
     pub fn step_clock(&self) -> Option<Arc<Mutex<StepClock>>> {
         self.metering.as_ref().map(Metering::step_clock)
+    }
+
+    /// The time from one tick to the next, when this was asked for.
+    pub fn interval(&self, asked: Interval) -> std::time::Duration {
+        self.tick_cost.interval(asked)
     }
 
     /// How long the recorder may sleep until the next look.

@@ -11,6 +11,7 @@ use alloc_timeline::{Ending, Record};
 
 use super::control::{Asked, Control};
 use super::dumps::{self, Dumps};
+use super::interval::Interval;
 use super::output::{Finished, Output};
 use super::recording::Recording;
 use super::request::{self, Request};
@@ -56,7 +57,7 @@ pub struct Plan {
     /// The first records of the timeline.
     pub first: Vec<Record>,
     /// The time between two ticks.
-    pub interval: Duration,
+    pub interval: Interval,
     /// When dumps are written.
     pub thresholds: Thresholds,
     /// What is measured by scope.
@@ -68,7 +69,7 @@ pub struct Plan {
 struct Shared {
     /// Set when the recording is to end. Setting it does not wait for the end of a tick.
     stop: sys::StopFlag,
-    interval: Duration,
+    interval: Interval,
     /// `None` once the recording is over.
     work: Mutex<Option<(Recording, Dumps)>>,
     /// Facts that are not recorded yet. Apart from the work, so that who adds one never waits for a tick or a dump.
@@ -234,8 +235,10 @@ fn tick_to_the_end(shared: &Shared, control: Option<&Control>, mut spare: Spare)
     loop {
         let began = sys::now_ns();
         spare.look();
+        let mut interval = shared.interval.least();
         if let Some((recording, _)) = shared.work().as_mut() {
             recording.tick();
+            interval = recording.interval(shared.interval);
         }
         dump_what_is_due(shared);
         if last_thread::program_has_none() {
@@ -249,7 +252,7 @@ fn tick_to_the_end(shared: &Shared, control: Option<&Control>, mut spare: Spare)
         let spent = Duration::from_nanos(sys::now_ns().saturating_sub(began));
         // The pause after a long tick is as long as the tick, up to one interval, so that the recorder leaves time
         // to others.
-        if wait(shared, shared.interval.saturating_sub(spent).max(spent.min(shared.interval))) {
+        if wait(shared, interval.saturating_sub(spent).max(spent.min(interval))) {
             if let Some(request) = request::asked() {
                 // Nobody is there to be told of an error: where the timeline could not be written, the log is.
                 let _ = end_here(shared, request);

@@ -11,7 +11,7 @@ use super::background::Job;
 use super::metering::Metering;
 use super::output::Output;
 use super::recording::Recording;
-use super::state::{with_replay, with_state};
+use super::state::{drain, with_replay, with_state};
 use super::{closing, counts, summary};
 use crate::event::ring;
 use crate::probe::Readings;
@@ -22,8 +22,15 @@ impl Recording {
     /// One tick: takes a sample and records it with everything that is new, if anything is.
     pub fn tick(&mut self) {
         let began = self.clock.now_ns();
+        drain();
+        self.tick_cost.begins();
         let (readings, is_news) = self.read();
-        if is_news || self.schedule.sample_is_due() { self.sample(readings, is_news) } else { self.pass(began) }
+        if is_news || self.schedule.sample_is_due() {
+            self.sample(readings, is_news)
+        } else {
+            self.pass(began)
+        }
+        self.tick_cost.ends();
     }
 
     /// Reads what is read on every tick. Returns it, and whether it is anything new.

@@ -14,7 +14,9 @@ use super::step_state;
 use crate::ledger::{as_tracker, publish_own};
 use crate::probe::interposition::interposition;
 use crate::probe::limits::refuses_soon;
-use crate::recorder::{Approach, Callback, Control, Expected, Output, PeakAction, Plan, Recorder, Thresholds};
+use crate::recorder::{
+    Approach, Callback, Control, Expected, Interval, Output, PeakAction, Plan, Recorder, Thresholds,
+};
 use crate::settings::times::{self, Times};
 use crate::settings::{self, LeastRoom, sampling};
 use crate::{backend, probe, sys};
@@ -36,7 +38,7 @@ impl Session {
 /// ```no_run
 /// use std::time::Duration;
 ///
-/// use alloc_tracker::{Expected, PeakAction, Session};
+/// use alloc_tracker::{Expected, Interval, PeakAction, Session};
 ///
 /// let session = Session::builder()
 ///     .output("run-%p.timeline.json")
@@ -54,7 +56,7 @@ impl Session {
 #[must_use = "nothing is recorded before `start`"]
 pub struct SessionBuilder {
     output: PathBuf,
-    interval: Duration,
+    interval: Interval,
     facts: BTreeMap<String, Fact>,
     thresholds: Thresholds,
     times: Times,
@@ -64,7 +66,7 @@ impl Default for SessionBuilder {
     fn default() -> Self {
         SessionBuilder {
             output: PathBuf::from("run.timeline.json"),
-            interval: Duration::from_millis(10),
+            interval: Interval::Affordable,
             facts: BTreeMap::new(),
             thresholds: Thresholds::default(),
             times: Times::Off,
@@ -79,10 +81,11 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the time between two samples; the default is 10 ms, the least is 1 ms. Peaks do not depend
-    /// on it, because the recorder also replays what happened between two samples.
+    /// Sets the time between two samples, which is at least 1 ms. The default is 10 ms, and more, up to 40 ms, where samples would otherwise take
+    /// more than half a percent of a processor. Peaks do not depend on it, because the recorder also replays what happened
+    /// between two samples.
     pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval.max(Duration::from_millis(1));
+        self.interval = Interval::Given(interval.max(Duration::from_millis(1)));
         self
     }
 
@@ -227,7 +230,7 @@ impl SessionBuilder {
             run,
             machine: probe::machine(),
             allocator,
-            interval_ns: self.interval.as_nanos() as u64,
+            interval_ns: self.interval.least().as_nanos() as u64,
         };
         std::iter::once(start).chain(resolutions.into_iter().map(Record::Resolution)).collect()
     }
