@@ -7,7 +7,7 @@ use alloc_tracker::unaided::{Request, as_tracker, ask, say_refused, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
-use crate::{loaded, next, output};
+use crate::{exits, loaded, next, output};
 
 /// An entry in the library's list of functions that the loader calls before `main`.
 #[used]
@@ -30,6 +30,7 @@ extern "C" fn before_main() {
             unsafe { Settings::end_inheritance() };
         }
         start(settings);
+        exits::await_quick_exit();
         // SAFETY: the function has the signature that pthread_atfork asks for, and lives as long as the process. The
         // tracker's own handler was registered by `start_up`, and so runs before this one.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };

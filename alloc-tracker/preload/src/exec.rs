@@ -135,3 +135,37 @@ pub unsafe extern "C" fn fexecve(file: c_int, arguments: Words, environment: Wor
     // SAFETY: fcntl takes any number.
     replacing(|| unsafe { libc::fcntl(file, libc::F_GETFD) } >= 0, exec)
 }
+
+/// `execveat(2)`. An empty path with the flag for that means the file `folder`.
+///
+/// # Safety
+/// As for the function of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execveat(
+    folder: c_int,
+    path: *const c_char,
+    arguments: Words,
+    environment: Words,
+    flags: c_int,
+) -> c_int {
+    let will_run = || {
+        // SAFETY: the path is null or a C string, as the caller promises; fcntl takes any number.
+        unsafe {
+            !path.is_null()
+                && if *path == 0 && flags & libc::AT_EMPTY_PATH != 0 {
+                    libc::fcntl(folder, libc::F_GETFD) >= 0
+                } else {
+                    libc::faccessat(folder, path, libc::X_OK, 0) == 0
+                }
+        }
+    };
+    let exec = || {
+        // SAFETY: as in `execve`; the system call takes what the function of the C library takes.
+        Some(unsafe {
+            with_environment(environment, |environment| {
+                libc::syscall(libc::SYS_execveat, folder, path, arguments, environment, flags) as c_int
+            })
+        })
+    };
+    replacing(will_run, exec)
+}

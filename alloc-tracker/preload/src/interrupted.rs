@@ -1,5 +1,5 @@
-//! `kill`, by which a program ends itself after Ctrl-C: whoever started it is to see that SIGINT has ended it. Python does so when nobody caught
-//! its KeyboardInterrupt, and so do shells.
+//! `kill` and `raise`, by which a program ends itself after Ctrl-C: whoever started it is to see that SIGINT has ended it. Python does so when
+//! nobody caught its KeyboardInterrupt, and so do shells.
 use std::ffi::c_int;
 
 use alloc_tracker::unaided::ask;
@@ -10,11 +10,26 @@ use crate::begin;
 #[unsafe(no_mangle)]
 pub extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
     // SAFETY: getpid cannot fail.
-    if signal == libc::SIGINT && process == unsafe { libc::getpid() } && ends_the_process(signal) {
-        ask(begin::at_interrupt);
+    if process == unsafe { libc::getpid() } {
+        before(signal);
     }
     // SAFETY: the system call takes numbers.
     unsafe { libc::syscall(libc::SYS_kill, process, signal) as c_int }
+}
+
+/// `raise(3)`, which sends the signal to the calling thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn raise(signal: c_int) -> c_int {
+    before(signal);
+    // SAFETY: the system calls take numbers, and the first two cannot fail.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal) as c_int }
+}
+
+/// The process sends itself this signal.
+fn before(signal: c_int) {
+    if signal == libc::SIGINT && ends_the_process(signal) {
+        ask(begin::at_interrupt);
+    }
 }
 
 /// Whether nothing in this process catches the signal, ignores it or holds it back.

@@ -87,6 +87,17 @@ fn os_exit() {
 }
 
 #[test]
+fn quick_exit() {
+    one(&["leaves.py", "exits_quickly"], 13, Ending::Exit);
+}
+
+/// It becomes `echo`, which is not recorded: its environment says nothing of it.
+#[test]
+fn execveat() {
+    one(&["leaves.py", "becomes_another_by_a_folder"], 0, Ending::Exit);
+}
+
+#[test]
 fn handlers_at_exit() {
     one(&["leaves.py", "has_handlers"], 4, Ending::Exit);
 }
@@ -113,6 +124,7 @@ fn a_program_that_a_signal_kills() {
 #[test]
 fn sigint_that_a_program_sends_itself() {
     one(&["leaves.py", "interrupts_itself"], 128 + libc::SIGINT, Ending::Interrupted);
+    one(&["leaves.py", "raises_an_interrupt"], 128 + libc::SIGINT, Ending::Interrupted);
     one(&["leaves.py", "hears_itself"], 0, Ending::Exit);
 }
 

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+C = ctypes.CDLL(None)
+
 
 def exits_at_once():
     atexit.register(print, "never said")
@@ -81,6 +83,27 @@ def interrupts_itself():
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def raises_an_interrupt():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    print("flushed", flush=True)
+    C["raise"](signal.SIGINT)
+
+
+def exits_quickly():
+    atexit.register(print, "never said")
+    print("flushed", flush=True)
+    C.quick_exit(13)
+
+
+def becomes_another_by_a_folder():
+    names = ctypes.c_char_p * 4
+    arguments = names(b"echo", b"another", b"program", None)
+    folder = os.open("/bin", os.O_RDONLY)
+    print("nobody", C.execveat(folder, b"no-such-program", arguments, None, 0), flush=True)
+    environment = names(*(f"{name}={value}".encode() for name, value in os.environ.items() if name == "PATH"), None)
+    C.execveat(folder, b"echo", arguments, environment, 0)
+
+
 def hears_itself():
     try:
         os.kill(os.getpid(), signal.SIGINT)
@@ -94,6 +117,9 @@ def hears_itself():
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     os.kill(os.getpid(), signal.SIGINT)
     print("held back", signal.sigwait([signal.SIGINT]).name)
+    C["raise"](signal.SIGINT)
+    print("held back", signal.sigwait([signal.SIGINT]).name)
+    print("raised", C["raise"](0), C["raise"](1000))
     try:
         os.kill(2**22 + 1, signal.SIGINT)
     except ProcessLookupError as error:
