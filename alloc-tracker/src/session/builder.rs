@@ -38,7 +38,7 @@ impl Session {
 /// ```no_run
 /// use std::time::Duration;
 ///
-/// use alloc_tracker::{Expected, Interval, PeakAction, Session};
+/// use alloc_tracker::{Expected, PeakAction, Session};
 ///
 /// let session = Session::builder()
 ///     .output("run-%p.timeline.json")
