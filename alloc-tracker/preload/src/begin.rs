@@ -7,7 +7,7 @@ use alloc_tracker::unaided::{Request, as_tracker, ask, say_refused, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
-use crate::{exits, loaded, next, output};
+use crate::{loaded, next, output};
 
 /// An entry in the library's list of functions that the loader calls before `main`.
 #[used]
@@ -30,7 +30,11 @@ extern "C" fn before_main() {
             unsafe { Settings::end_inheritance() };
         }
         start(settings);
-        exits::await_quick_exit();
+        // SAFETY: the function has the signature that at_quick_exit calls, and lives as long as the process.
+        #[cfg(target_os = "linux")]
+        unsafe {
+            at_quick_exit(end_as_asked)
+        };
         // SAFETY: the function has the signature that pthread_atfork asks for, and lives as long as the process. The
         // tracker's own handler was registered by `start_up`, and so runs before this one.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
@@ -75,7 +79,13 @@ fn start(settings: &Settings) {
     }
 }
 
-/// Runs in `exit`: the session's own handler would keep every timeline.
+#[cfg(target_os = "linux")]
+unsafe extern "C" {
+    /// `at_quick_exit(3)`, which the package `libc` does not declare.
+    fn at_quick_exit(function: extern "C" fn()) -> std::ffi::c_int;
+}
+
+/// Runs in `quick_exit`, which calls no handler of the session's, and in `exit` where the session's own handler would keep every timeline.
 extern "C" fn end_as_asked() {
     ask(at_exit);
 }
