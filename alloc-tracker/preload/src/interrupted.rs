@@ -10,8 +10,8 @@ use crate::begin;
 #[unsafe(no_mangle)]
 pub extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
     // SAFETY: getpid cannot fail.
-    if process == unsafe { libc::getpid() } {
-        before(signal);
+    if signal == libc::SIGINT && process == unsafe { libc::getpid() } {
+        before_interrupt();
     }
     // SAFETY: the system call takes numbers.
     unsafe { libc::syscall(libc::SYS_kill, process, signal) as c_int }
@@ -20,14 +20,16 @@ pub extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
 /// `raise(3)`, which sends the signal to the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn raise(signal: c_int) -> c_int {
-    before(signal);
+    if signal == libc::SIGINT {
+        before_interrupt();
+    }
     // SAFETY: the system calls take numbers, and the first two cannot fail.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal) as c_int }
 }
 
-/// The process sends itself this signal.
-fn before(signal: c_int) {
-    if signal == libc::SIGINT && ends_the_process(signal) {
+/// This process is about to send itself SIGINT: ends the recording if that signal ends the process.
+fn before_interrupt() {
+    if ends_the_process(libc::SIGINT) {
         ask(begin::at_interrupt);
     }
 }

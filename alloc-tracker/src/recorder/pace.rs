@@ -8,10 +8,10 @@ use crate::event::ring;
 const URGENT: Duration = Duration::from_millis(2);
 /// ... and otherwise. The recorder then does not look between two ticks, unless the session was given a longer interval.
 const USUAL: Duration = MOST_AFFORDABLE;
-/// The ring fills up fast when more than 1 part in [`RING_PART`] of it is filled in so many nanoseconds.
-const RING_NS: u128 = 10_000_000;
-/// See [`RING_NS`].
+/// The ring fills up fast when more than 1 part in this of it ...
 const RING_PART: u64 = 8;
+/// ... is filled in so many nanoseconds.
+const RING_NS: u128 = 10_000_000;
 
 /// The speed at which the ring fills up.
 #[derive(Debug)]
