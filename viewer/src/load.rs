@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::{LoadError, Record};
 use anyhow::{Result, anyhow};
 
-use crate::model::{DeviceSnapshot, Run};
+use crate::model::{DeviceSnapshot, Run, in_shell};
 
 /// Reads one timeline.
 ///
@@ -65,17 +65,17 @@ fn next_step(error: &LoadError) -> String {
         LoadError::Io { path, .. } | LoadError::Empty { path } | LoadError::Truncated { path, .. }
             if log_of(path).exists() =>
         {
-            format!("its log is there: rebuild it with `viewer recover {}`", log_of(path).display())
+            format!("its log is there: rebuild it with `viewer recover {}`", in_shell(&log_of(path)))
         }
         LoadError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             "check the path, or see `viewer --help` for the commands".to_owned()
         }
         LoadError::Io { .. } => "check that it is a file that you may read".to_owned(),
+        LoadError::NotATimeline { path, .. } | LoadError::Truncated { path, .. } if is_log(path) => {
+            format!("this is a recorder's log: turn it into a timeline with `viewer recover {}` first", in_shell(path))
+        }
         LoadError::Empty { .. } | LoadError::Truncated { .. } => {
             "run it again, or rebuild it from the recorder's log, if there is one, with `viewer recover LOG`".to_owned()
-        }
-        LoadError::NotATimeline { path, .. } if is_log(path) => {
-            "this is a recorder's log: turn it into a timeline with `viewer recover` first".to_owned()
         }
         LoadError::NotATimeline { .. } => "give a `*.timeline.json` that a recording session wrote".to_owned(),
         LoadError::Newer { .. } => "nothing in it was read".to_owned(),

@@ -43,9 +43,9 @@ pub struct RecordArgs {
     /// Follow every block, so that peaks have no uncertainty; the program becomes slower
     #[arg(long)]
     pub exact: bool,
-    /// The allocator under the tracker
-    #[arg(long, value_name = "ALLOCATOR", default_value = "jemalloc")]
-    pub backend: Backend,
+    /// The allocator under the tracker. Without it: what ALLOC_TRACKER_BACKEND says, or else jemalloc
+    #[arg(long, value_name = "ALLOCATOR")]
+    pub backend: Option<Backend>,
     /// Which processes to record besides the first
     #[arg(long, value_name = "WHICH", default_value = "all")]
     pub follow: Follow,
@@ -71,6 +71,16 @@ pub enum Backend {
     Jemalloc,
     /// The C library's own
     System,
+}
+
+impl Backend {
+    /// The word in the library's environment.
+    pub fn word(self) -> &'static str {
+        match self {
+            Backend::Jemalloc => "jemalloc",
+            Backend::System => "system",
+        }
+    }
 }
 
 /// Which processes are recorded.

@@ -2,6 +2,7 @@
 //! names. `recorder/control.rs` of alloc-tracker says which files. The process itself is not touched.
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,9 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # Errors
 /// When the process is not being recorded, or does not answer.
 pub fn dump(typed: &ProcessArgs) -> Result<u8, Failure> {
-    let path = ask(typed.pid, "dump")?;
-    println!("wrote {path}");
-    Ok(0)
+    print(&format!("wrote {}", ask(typed.pid, "dump")?))
 }
 
 /// `alloc-tracker mark PID NAME`.
@@ -30,8 +29,7 @@ pub fn dump(typed: &ProcessArgs) -> Result<u8, Failure> {
 /// When the process is not being recorded, or does not answer.
 pub fn mark(typed: &MarkArgs) -> Result<u8, Failure> {
     let name = typed.name.replace(['\n', '\r'], " ");
-    println!("marked {}", ask(typed.pid, &format!("mark {name}"))?);
-    Ok(0)
+    print(&format!("marked {}", ask(typed.pid, &format!("mark {name}"))?))
 }
 
 /// `alloc-tracker stop PID`.
@@ -39,8 +37,18 @@ pub fn mark(typed: &MarkArgs) -> Result<u8, Failure> {
 /// # Errors
 /// When the process is not being recorded, or does not answer.
 pub fn stop(typed: &ProcessArgs) -> Result<u8, Failure> {
-    println!("wrote {}; the process goes on", ask(typed.pid, "stop")?);
-    Ok(0)
+    print(&format!("wrote {}; the process goes on", ask(typed.pid, "stop")?))
+}
+
+/// Prints what was done.
+fn print(text: &str) -> Result<u8, Failure> {
+    match writeln!(io::stdout(), "{text}") {
+        // Nobody listens, and it is done all the same.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::from(anyhow::Error::new(error).context(format!("{text}, but that cannot be printed"))))
+        }
+        _ => Ok(0),
+    }
 }
 
 /// Asks the process, and waits for its answer.

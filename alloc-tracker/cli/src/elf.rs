@@ -37,7 +37,8 @@ pub fn kind(bytes: &[u8]) -> Kind {
     if let Some(rest) = bytes.strip_prefix(b"#!") {
         let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(&line[..line.len().min(255)]).into_owned();
-        let interpreter = line.split_whitespace().next().unwrap_or_default().to_owned();
+        // As the kernel does it: a carriage return belongs to the name.
+        let interpreter = line.split([' ', '\t']).find(|word| !word.is_empty()).unwrap_or_default().to_owned();
         return Kind::Script { interpreter };
     }
     if !bytes.starts_with(b"\x7fELF") || bytes.len() < 20 {
@@ -111,6 +112,7 @@ mod tests {
         let script = |text: &str| kind(text.as_bytes());
         assert_eq!(script("#!/bin/sh\nls\n"), Kind::Script { interpreter: "/bin/sh".to_owned() });
         assert_eq!(script("#! /usr/bin/env python3"), Kind::Script { interpreter: "/usr/bin/env".to_owned() });
+        assert_eq!(script("#!/bin/sh\r\nls\r\n"), Kind::Script { interpreter: "/bin/sh\r".to_owned() });
         assert_eq!(script("ls\n"), Kind::Other);
         assert_eq!(script(""), Kind::Other);
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::{Book, BookLine, Dimension, Timeline, dump_path, log};
 use viewer::analysis::{Measure, threads};
 use viewer::load::load;
-use viewer::model::{MemoryKind, Run, kind_of, size};
+use viewer::model::{MemoryKind, Run, in_shell, kind_of, shown, size};
 use viewer::view::{
     Terminal, chart, fitted, growth_paragraph, near_limit_text, objects_text, stacks_text, threads_text, top_table,
 };
@@ -82,9 +82,9 @@ fn text(left: &[Left], first: u32, quiet: bool) -> String {
             What::Timeline(run) => problems.extend(near_limit(left, &run.timeline)),
             What::Log(told) => {
                 problems.push(format!(
-                    "process {} left no timeline but its log: viewer recover {}.log",
+                    "process {} left no timeline but its log: viewer recover {}",
                     left.process,
-                    left.path.display()
+                    in_shell(&log::path_beside(&left.path))
                 ));
                 problems.extend(told.as_ref().and_then(|told| near_limit(left, told)));
             }
@@ -105,8 +105,11 @@ fn text(left: &[Left], first: u32, quiet: bool) -> String {
         let _ = writeln!(out, "alloc-tracker: {problem}");
     }
     if let Some(run) = largest.filter(|_| !quiet) {
-        let file = run.path.display();
-        let _ = writeln!(out, "next: viewer {file}   (pictures)\n      viewer stacks {file}   (by calls)");
+        let file = in_shell(&run.path);
+        let _ = writeln!(out, "next: viewer {file}   (pictures)");
+        if has_samples(run) {
+            let _ = writeln!(out, "      viewer stacks {file}   (by calls)");
+        }
     }
     out
 }
@@ -129,7 +132,7 @@ fn left(processes: &Path) -> (Vec<Left>, bool) {
         // A forked child that became another program has told of the same path twice.
         let paths: BTreeSet<PathBuf> = told.lines().map(PathBuf::from).collect();
         for path in paths {
-            let log = PathBuf::from(format!("{}.log", path.display()));
+            let log = log::path_beside(&path);
             let what = if path.exists() {
                 match load(&path) {
                     Ok(run) => What::Timeline(Box::new(run)),
@@ -195,7 +198,7 @@ fn list(left: &[Left], first: u32) -> String {
 fn command(run: &Run) -> String {
     let words = run.timeline.run.get("command").and_then(|words| words.as_array());
     let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
-    let text = words.join(" ").replace(['\n', '\r', '\t'], " ");
+    let text = shown(&words.join(" ").replace(['\n', '\r', '\t'], " "));
     match text.char_indices().nth(32) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
@@ -209,11 +212,10 @@ fn run_text(run: &Run) -> String {
     let mut out = chart(run, Dimension::Category, terminal);
     // Without a program's help all of its memory has the same owner, and a table of owners says nothing.
     let has_scopes = run.timeline.peak.rows.iter().any(|row| is_named(run, row.scope));
-    let has_samples = run.timeline.stacks.as_ref().is_some_and(|stacks| stacks.samples.taken > 0);
-    if !has_samples || has_scopes {
+    if !has_samples(run) || has_scopes {
         let _ = write!(out, "\n{}", top_table(run, MOST_ROWS, terminal));
     }
-    if has_samples {
+    if has_samples(run) {
         let _ = write!(out, "\n{}", stacks_text(run, Measure::Peak, MOST_ROWS, terminal));
         let _ = write!(out, "\n{}", objects_text(run, Measure::Peak, MOST_ROWS, terminal));
         // One thread holds what the process does.
@@ -223,6 +225,11 @@ fn run_text(run: &Run) -> String {
     }
     let _ = write!(out, "{}", fitted(&growth_paragraph(run), width));
     out
+}
+
+/// Whether the run has stacks of sampled blocks.
+fn has_samples(run: &Run) -> bool {
+    run.timeline.stacks.as_ref().is_some_and(|stacks| stacks.samples.taken > 0)
 }
 
 /// Whether somebody has entered that scope: the tracker itself only tells what is allocated before `main`.
@@ -238,7 +245,7 @@ fn unseen(run: &Run) -> Option<String> {
     let timeline = &run.timeline;
     let objects = &timeline.interposition;
     let own = objects.iter().find(|resolution| !resolution.tracked && resolution.object == resolution.resolved_in);
-    let file = run.path.display();
+    let file = in_shell(&run.path);
     if let Some(own) = own.filter(|own| !is_system(&own.object)) {
         let rest = format!("see the end of viewer summary {file}");
         return Some(format!(

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use crate::args::{Backend, RecordArgs};
+use crate::args::RecordArgs;
 use crate::program::Program;
 use crate::signals;
 
@@ -42,8 +42,7 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 /// # Errors
 /// When it cannot be started.
 pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) -> Result<Ended> {
-    let processes = tempfile::Builder::new().prefix("alloc-tracker-").tempdir_in(runtime_folder());
-    let processes = processes.context("no folder can be made for what the recorded processes say")?;
+    let processes = processes_folder()?;
     let mut command = Command::new(&program.path);
     command.args(&typed.command[1..]);
     command.arg0(&typed.command[0]);
@@ -62,7 +61,7 @@ pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) 
     command.envs(typed.exact.then_some(("ALLOC_TRACKER", "exact")));
     // https://docs.python.org/3/using/cmdline.html#envvar-PYTHONMALLOC
     command.envs(typed.python_objects.then_some(("PYTHONMALLOC", "malloc")));
-    command.envs((typed.backend == Backend::System).then_some(("ALLOC_TRACKER_BACKEND", "system")));
+    command.envs(typed.backend.map(|backend| ("ALLOC_TRACKER_BACKEND", backend.word())));
     signals::keep_pipes_ignored(&mut command);
     signals::catch();
     let started = command.spawn();
@@ -74,10 +73,16 @@ pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) 
     Ok(Ended { status, processes, process: child.id() })
 }
 
-/// A folder in which others cannot see what this user runs.
-fn runtime_folder() -> PathBuf {
-    let set = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    set.filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir)
+/// Makes the folder for what the recorded processes say: where others cannot see what this user runs, or else where everybody may write. The
+/// first may be another user's, after `su`.
+fn processes_folder() -> Result<TempDir> {
+    let make = |folder: &Path| tempfile::Builder::new().prefix("alloc-tracker-").tempdir_in(folder);
+    let private = std::env::var_os("XDG_RUNTIME_DIR").and_then(|folder| make(Path::new(&folder)).ok());
+    let folder = std::env::temp_dir();
+    private.map_or_else(|| make(&folder), Ok).with_context(|| {
+        let what = "no folder can be made there for what the recorded processes say";
+        format!("{}: {what}; set TMPDIR to one that you may write to", folder.display())
+    })
 }
 
 /// The path before those that are set already.

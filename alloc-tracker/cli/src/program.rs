@@ -62,6 +62,13 @@ fn failure(code: u8, text: String) -> Failure {
 
 fn not_found(path: &Path, file: &Path, error: &std::io::Error) -> Failure {
     let of = if path == file { String::new() } else { format!(", which {} names as its interpreter", path.display()) };
+    if let Some(name) = file.to_string_lossy().strip_suffix('\r') {
+        let why = format!(
+            "the lines of {} end with a carriage return; `sed -i 's/\\r$//'` on it removes them",
+            path.display()
+        );
+        return failure(NOT_FOUND, format!("{name}\\r{of}: {error}: {why}"));
+    }
     failure(NOT_FOUND, format!("{}{of}: {error}", file.display()))
 }
 

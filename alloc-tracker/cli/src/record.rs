@@ -1,11 +1,13 @@
 //! `alloc-tracker record`: everything that can be refused is refused first, then the program runs, then its timelines are
 //! told of.
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::size;
-use anyhow::{Context, Result, anyhow, bail};
+use alloc_timeline::{behind_links, dump_path, log, sampling};
+use anyhow::{Context, Result, bail};
 
 use crate::args::RecordArgs;
 use crate::failure::Failure;
@@ -16,10 +18,7 @@ use crate::{ended, launch, library, program, python};
 /// # Errors
 /// When the program cannot be recorded. It has not been started then.
 pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
-    if typed.stacks != "off" {
-        let mean = typed.stacks.split(',').next().unwrap_or_default();
-        size::parse(mean).map_err(|problem| anyhow!("--stacks {}: {problem}; write 512KiB, or off", typed.stacks))?;
-    }
+    refuse_settings(typed)?;
     let program = program::find(&typed.command[0])?;
     let library = library::find()?;
     let output = output(typed, &program.path)?;
@@ -27,6 +26,7 @@ pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
         say(&format!("alloc-tracker: {warning}"));
     }
     let python = if typed.no_python { None } else { python() };
+    make_way(&output)?;
     let ran = launch::run(typed, &program, &launch::Given { library, python }, &output)?;
     let told = ended::tell(&ran, typed.quiet);
     say(&told.text);
@@ -36,6 +36,18 @@ pub fn run(typed: &RecordArgs) -> Result<u8, Failure> {
         let _ = ran.processes.keep();
     }
     Ok(code)
+}
+
+/// Refuses what the library would not take.
+fn refuse_settings(typed: &RecordArgs) -> Result<()> {
+    if typed.stacks != "off" && sampling::parse(&typed.stacks).is_none() {
+        let write = "write 512KiB (1 B to 1 TiB), 512KiB,7 with a seed, or off";
+        bail!("--stacks {}: is no mean distance between samples; {write}", typed.stacks);
+    }
+    if !typed.exact && std::env::var_os("ALLOC_TRACKER").is_some_and(|mode| mode == "off") {
+        bail!("ALLOC_TRACKER=off is set, so that nothing would be recorded; `unset ALLOC_TRACKER` first");
+    }
+    Ok(())
 }
 
 /// The folder for Python's path. Without it all else is recorded.
@@ -70,9 +82,39 @@ fn output(typed: &RecordArgs, program: &Path) -> Result<PathBuf> {
     if output.is_dir() {
         bail!("{}: is a folder; name a file in it, such as run-%p.timeline.json", output.display());
     }
-    if output.is_file() {
-        // A library that finds a file takes it for that of an earlier program of the same process, and keeps it.
-        fs::remove_file(&output).with_context(|| format!("{}: cannot be replaced", output.display()))?;
+    let there = fs::metadata(&output);
+    let is_special = there.as_ref().is_ok_and(|there| !there.is_file());
+    if is_special || there.is_ok_and(|there| is_stream(&there)) {
+        bail!("{}: is no file that can be replaced by a timeline; name another with -o", output.display());
     }
-    Ok(output)
+    if log::is_being_written(&log::path_beside(&output)) {
+        bail!("{}: is being recorded by a process that runs; name another file with -o", output.display());
+    }
+    // Another file would take the place of a link.
+    Ok(behind_links(&output))
+}
+
+/// Whether that is the file to which standard output or standard error is redirected.
+fn is_stream(file: &Metadata) -> bool {
+    let streams = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
+    let streams = streams.into_iter().flatten().filter_map(|stream| File::from(stream).metadata().ok());
+    streams.into_iter().any(|stream| (stream.dev(), stream.ino()) == (file.dev(), file.ino()))
+}
+
+/// Makes way for a timeline at `output`. A library that finds a timeline there, or the log of one, takes it for that of an earlier
+/// program of the same process, and keeps it.
+fn make_way(output: &Path) -> Result<()> {
+    if output.is_file() {
+        fs::remove_file(output).with_context(|| format!("{}: cannot be replaced", output.display()))?;
+    }
+    let log = log::path_beside(output);
+    if !log.is_file() {
+        return Ok(());
+    }
+    // All that is left of a run that was killed. Nobody has asked to have it removed.
+    let aside = (1..).map(|number| log::path_beside(dump_path(output, "earlier", number)));
+    let Some(aside) = aside.take(1_000_000).find(|path| !path.exists()) else { return Ok(()) };
+    fs::rename(&log, &aside).with_context(|| format!("{}: cannot be moved aside", log.display()))?;
+    say(&format!("alloc-tracker: the log of an earlier run that was killed is now {}", aside.display()));
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! seed.
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use alloc_timeline::size;
+use alloc_timeline::sampling::parse;
 
 use super::environment::variable;
 
@@ -10,8 +10,6 @@ const VARIABLE: &str = "ALLOC_TRACKER_STACKS";
 /// From this mean on, in bytes, samples are rare: two words of a lane ([`WORD_LIMIT`](crate::tag::word::WORD_LIMIT)) and more lie between
 /// most of them.
 const RARE: u64 = 64 << 10;
-/// The largest mean that is accepted, in bytes. It keeps sums of distances far from overflowing.
-const MAX_MEAN: u64 = 1 << 40;
 
 const UNDECIDED: u8 = 0;
 const OFF: u8 = 1;
@@ -69,14 +67,6 @@ pub fn seed() -> u64 {
     SEED.load(Ordering::Relaxed)
 }
 
-/// The mean and the seed that a text such as `512KiB,7` names; a text without a seed names seed 0. `None` for any other
-/// text. Allocates nothing.
-fn parse(text: &str) -> Option<(u64, u64)> {
-    let (mean, seed) = text.split_once(',').unwrap_or((text, "0"));
-    let mean = size::parse(mean).ok().filter(|mean| (1..=MAX_MEAN).contains(mean))?;
-    Some((mean, seed.trim().parse().ok()?))
-}
-
 /// A sentence on what is wrong with the environment variable, for the timeline's list of losses; `None` when it is
 /// right or not set.
 pub fn problem() -> Option<String> {
@@ -86,19 +76,4 @@ pub fn problem() -> Option<String> {
     }
     let absent = !cfg!(feature = "stacks");
     absent.then(|| format!("{VARIABLE}: this program was built without alloc-tracker's feature \"stacks\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_environment_gives_a_mean_and_perhaps_a_seed() {
-        for (text, settings) in [("512KiB", (512 << 10, 0)), ("1MiB,7", (1 << 20, 7)), ("1, 18", (1, 18))] {
-            assert_eq!(parse(text), Some(settings), "{text}");
-        }
-        for text in ["", "0", "x", "512KiB,", "512KiB,x", "2048GiB", "1,2,3"] {
-            assert_eq!(parse(text), None, "{text}");
-        }
-    }
 }

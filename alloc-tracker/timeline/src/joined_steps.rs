@@ -30,8 +30,8 @@ impl JoinedSteps {
     /// Takes in the next step.
     pub fn push(&mut self, step: StepTimes) {
         self.add(step);
-        while self.entries.len() > MOST {
-            self.width *= 2;
+        while self.entries.len() > MOST && self.width < u64::MAX {
+            self.width = self.width.saturating_mul(2);
             let entries = std::mem::take(&mut self.entries);
             entries.into_iter().for_each(|entry| self.add(entry));
         }
@@ -41,7 +41,9 @@ impl JoinedSteps {
     fn add(&mut self, step: StepTimes) {
         let behind_first = self.entries.len() > ALONE;
         match self.entries.last_mut() {
-            Some(latest) if behind_first && latest.steps() + step.steps() <= self.width => latest.join(&step),
+            Some(latest) if behind_first && latest.steps().saturating_add(step.steps()) <= self.width => {
+                latest.join(&step)
+            }
             _ => self.entries.push(step),
         }
     }
@@ -94,6 +96,14 @@ mod tests {
         assert_eq!((entries[8].first_step, entries[8].last_step, entries[8].wall_ns), (9, 10, 19));
         assert_eq!(entries[8].stepping_thread, ScopeTimes::from_iter([(1, 19, 4)]));
         assert_eq!(entries[68].first_step, 129);
+    }
+
+    /// In a damaged log an entry can say that it is of most steps that a number can tell: no width is larger than two of these.
+    #[test]
+    fn entries_of_very_many_steps_are_joined_as_well() {
+        let mut joined = JoinedSteps::default();
+        (0..200).for_each(|_| joined.push(StepTimes { first_step: 0, last_step: u64::MAX, ..step(1) }));
+        assert!(joined.entries().len() <= MOST);
     }
 
     #[test]

@@ -155,6 +155,12 @@ impl KeptFile {
         }
     }
 
+    /// Locks the file, so that other processes can see that this one writes it: with `flock`, which ends with the process. Some file systems
+    /// have no locks.
+    pub fn lock(&self) {
+        self.own().map(File::try_lock);
+    }
+
     /// Gives the file the name `path`, whatever stood there.
     ///
     /// # Errors

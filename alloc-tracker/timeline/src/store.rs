@@ -1,11 +1,12 @@
-//! Writes a timeline so that a reader sees the whole file or none.
+//! Writes files so that a reader sees the whole file or none.
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::file::Timeline;
 use crate::kept_file::KeptFile;
 
-/// Writes `timeline` to a file beside `path`, and renames that when it is complete.
+/// Writes `timeline` to a file beside `path`, and renames that when it is complete; see [`store_by`].
 ///
 /// # Errors
 /// When the folder or the disk takes no such file. Nothing is left behind then, and what stood at `path` before stays.
@@ -24,8 +25,16 @@ pub fn store(timeline: &Timeline, path: impl AsRef<Path>) -> io::Result<()> {
     store_by(path.as_ref(), |out| encode(timeline, out))
 }
 
-/// [`store`] of what `encode` writes.
-pub fn store_by(path: &Path, encode: impl FnOnce(&mut BufWriter<&mut KeptFile>) -> io::Result<()>) -> io::Result<()> {
+/// Writes what `encode` writes to a file beside `path`, and renames that when it is complete. A link stays, and the file that
+/// it leads to is replaced. A pipe or a device takes the bytes as they come: a file in its place would be wrong.
+///
+/// # Errors
+/// As for [`store`], and those of `encode`.
+pub fn store_by(path: &Path, encode: impl FnOnce(&mut BufWriter<&mut dyn Write>) -> io::Result<()>) -> io::Result<()> {
+    let path = &behind_links(path);
+    if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return write(&mut OpenOptions::new().write(true).open(path)?, encode);
+    }
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -35,12 +44,32 @@ pub fn store_by(path: &Path, encode: impl FnOnce(&mut BufWriter<&mut KeptFile>) 
         .prefix(&prefix)
         .suffix(".partial")
         .make_in(folder, |path| KeptFile::create_new(path))?;
-    let mut out = BufWriter::new(partial.as_file_mut());
-    encode(&mut out)?;
-    out.flush()?;
-    drop(out);
+    write(partial.as_file_mut(), encode)?;
     partial.persist(path)?;
     Ok(())
+}
+
+fn write(
+    file: &mut dyn Write,
+    encode: impl FnOnce(&mut BufWriter<&mut dyn Write>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    encode(&mut out)?;
+    out.flush()
+}
+
+/// `path` with the process id in the place of `%p` in the file's name. The folders above it are there already, and have the names that they have.
+pub fn with_process_id(path: &Path, process: u32) -> PathBuf {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(name) if name.contains("%p") => path.with_file_name(name.replace("%p", &process.to_string())),
+        _ => path.to_owned(),
+    }
+}
+
+/// The path that a link leads to, through further links; `path` itself where it is none, or leads to nothing.
+pub fn behind_links(path: &Path) -> PathBuf {
+    let is_link = path.is_symlink();
+    is_link.then(|| path.canonicalize().ok()).flatten().unwrap_or_else(|| path.to_owned())
 }
 
 /// Writes `timeline` as one JSON object and a newline.

@@ -13,6 +13,8 @@ use tests::{Ran, binary, folder, run, text};
 
 #[path = "record/guest.rs"]
 mod guest;
+#[path = "record/output.rs"]
+mod output;
 #[path = "record/programs.rs"]
 pub mod programs;
 #[path = "record/running.rs"]
@@ -230,6 +232,7 @@ fn what_cannot_be_recorded_is_refused_before_it_starts() {
     };
     refused(&executable("neither", b"text"), 126, "neither an ELF file nor a script");
     refused(&executable("script", b"#!/no/such/interpreter\n"), 127, "names as its interpreter");
+    refused(&executable("from-elsewhere", b"#!/bin/sh\r\nls\r\n"), 127, "end with a carriage return");
     let own = fs::read("/proc/self/exe").expect("this test");
     let mut other = own.clone();
     other[18..20].copy_from_slice(&243u16.to_le_bytes());
@@ -252,6 +255,16 @@ fn what_cannot_be_recorded_is_refused_before_it_starts() {
     } else {
         println!("SKIPPED: a setuid program of another user can only be made by root");
     }
+    for (options, reason) in [
+        (["--stacks", "0"], "1 B to 1 TiB"),
+        (["--stacks", "2TiB"], "1 B to 1 TiB"),
+        (["--stacks", "1MiB,x"], "with a seed"),
+    ] {
+        let ran = recorded(folder.path(), &options, &["true"]);
+        assert!(ran.code == Some(125) && ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+    let off = run(record(folder.path()).env("ALLOC_TRACKER", "off").args(["--", "true"]));
+    assert!(off.code == Some(125) && off.stderr.contains("unset ALLOC_TRACKER"), "{}", off.stderr);
     assert!(timelines(folder.path()).is_empty() && logs(folder.path()).is_empty());
 }
 

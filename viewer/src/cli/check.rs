@@ -23,6 +23,13 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
         );
     }
     let result = gate(checked, baseline, &args.max_growth);
+    if result.compared == 0 {
+        bail!(
+            "{} and {}: neither has tensors at its peak, so nothing was compared; --max-growth compares all that is live at the peak",
+            args.file.display(),
+            args.baseline.display()
+        );
+    }
     let passed = result.failures.is_empty();
     let text = if args.json {
         let forced: Vec<&str> = mismatches.iter().map(|mismatch| mismatch.key).collect();

@@ -17,5 +17,5 @@ pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
     };
     let Some(path) = &args.output else { return Ok(Outcome::Fine(text)) };
     output::write(path, &text, &[&args.file])?;
-    Ok(Outcome::Fine(format!("wrote {}\n", path.display())))
+    Ok(Outcome::Fine(output::wrote(path)))
 }

@@ -1,22 +1,51 @@
 //! What the tool writes: standard output and files.
-use std::fs::{self, File};
+use std::borrow::Cow;
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use alloc_timeline::store_by;
 use anyhow::{Context, Result, bail};
 
-use crate::model::name_of;
+use crate::model::{is_unfit, name_of};
 use crate::view::Terminal;
 
 /// Prints `text`. It is no error when the reader has closed the pipe, as `head` does.
 pub(super) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
+    let text = if out.is_terminal() { Cow::Owned(for_terminal(text)) } else { Cow::Borrowed(text) };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("standard output cannot be written; what it leads to may be full")
         }
         _ => Ok(()),
     }
+}
+
+/// `text` without control characters: all but line ends, tabs and the colours of charts.
+fn for_terminal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|character| is_unfit(character) && !matches!(character, '\n' | '\t')) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let (kept, length) = match colour(from) {
+            Some(colour) => (colour, colour.len()),
+            None => ("\u{fffd}", from.chars().next().map_or(0, char::len_utf8)),
+        };
+        out.push_str(kept);
+        rest = &from[length..];
+    }
+    out + rest
+}
+
+/// The code of a colour with which `text` begins: ESC, `[`, numbers and `m`.
+fn colour(text: &str) -> Option<&str> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let end = numbers.find(|character: char| !character.is_ascii_digit() && character != ';')?;
+    numbers[end..].starts_with('m').then(|| &text[..end + 3])
 }
 
 /// Each line with its line end.
@@ -36,25 +65,26 @@ pub(super) fn write(path: &Path, text: &str, inputs: &[&Path]) -> Result<()> {
     refuse_inputs(path, inputs)?;
     let written = if path.is_dir() {
         Err(io::Error::from(ErrorKind::IsADirectory))
-    } else if is_special(path) {
-        // A pipe or a device takes the text; a file in its place would be wrong.
-        fs::write(path, text)
+    } else if is_stdout(path) {
+        return print(text);
     } else {
-        write_and_rename(path, text)
+        store_by(path, |out| out.write_all(text.as_bytes()))
     };
     written.with_context(|| {
         format!("{}: cannot be written; choose another place, or make room or the folder writable", path.display())
     })
 }
 
-/// Writes a new file beside `path` and renames it. The new file is removed when anything fails.
-fn write_and_rename(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // `tempfile_in` would create a file that only its owner may read.
-    let mut file = tempfile::Builder::new().make_in(folder, |partial| File::create_new(partial))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+/// The line that tells of the file at `path`; none where the file is standard output, which would have it in itself.
+pub(super) fn wrote(path: &Path) -> String {
+    if is_stdout(path) { String::new() } else { format!("wrote {}\n", path.display()) }
+}
+
+/// Whether `path` leads to what standard output leads to, as `/dev/stdout` does.
+fn is_stdout(path: &Path) -> bool {
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino(), metadata.rdev());
+    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
+    fs::metadata(path).is_ok_and(|there| stdout.is_ok_and(|stdout| identity(there) == identity(stdout)))
 }
 
 /// Refuses to write over a file that was read.
@@ -81,10 +111,6 @@ pub(super) fn create_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("{}: no such folder, and it cannot be made; choose another --out", path.display()))
 }
 
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
-}
-
 /// The abilities of the terminal: 80 columns without colours when standard output is no terminal.
 pub(super) fn terminal() -> Terminal {
     if !io::stdout().is_terminal() {
@@ -97,6 +123,13 @@ pub(super) fn terminal() -> Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_gets_colours_and_no_other_codes() {
+        let chart = "\u{1b}[38;2;1;22;255m\u{2588}\u{1b}[0m one\ttwo\n";
+        assert_eq!(for_terminal(chart), chart);
+        assert_eq!(for_terminal("a\u{1b}[2Jb\u{7}\u{1b}"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}");
+    }
 
     #[test]
     fn outputs_lie_beside_the_input_unless_told_otherwise() {

@@ -81,12 +81,15 @@ fn logs_of(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// Writes the timeline of one log, and tells of it.
 fn recover(path: &Path, output: Option<&Path>) -> Result<String> {
+    let file = File::open(path).with_context(|| format!("{}: cannot be read; check the path", path.display()))?;
+    if !is_log(path) && alloc_timeline::load(path).is_ok() {
+        bail!("{}: is a timeline, and no log: nothing has to be recovered", path.display());
+    }
     let out = match output {
         Some(out) => out.to_owned(),
         None => default_output(path)?,
     };
     output::refuse_inputs(&out, &[path])?;
-    let file = File::open(path).with_context(|| format!("{}: cannot be read; check the path", path.display()))?;
     let recovered = log::recover(BufReader::new(file), path)?;
     store(&recovered.timeline, &out)
         .with_context(|| format!("{}: cannot be written; choose another place with -o", out.display()))?;
@@ -111,14 +114,19 @@ fn recover(path: &Path, output: Option<&Path>) -> Result<String> {
     Ok(text)
 }
 
-/// `NAME.timeline.json` beside the log; an existing file is kept.
+/// The file beside the log whose log it is, as far as the name tells, and otherwise `NAME.timeline.json`; an existing file is kept.
 fn default_output(log: &Path) -> Result<PathBuf> {
     let file = log.file_name().unwrap_or(log.as_os_str()).to_string_lossy().into_owned();
-    let mut name = file.as_str();
-    for suffix in [".partial", ".log", ".jsonl", ".json", ".timeline"] {
-        name = name.strip_suffix(suffix).unwrap_or(name);
-    }
-    let out = log.with_file_name(format!("{name}.timeline.json"));
+    let whole = file.strip_suffix(".partial").unwrap_or(&file);
+    let name = match whole.strip_suffix(".log") {
+        Some(timeline) if timeline.ends_with(".json") => timeline.to_owned(),
+        _ => {
+            let suffixes = [".log", ".jsonl", ".json", ".timeline"];
+            let name = suffixes.iter().fold(whole, |name, suffix| name.strip_suffix(suffix).unwrap_or(name));
+            format!("{name}.timeline.json")
+        }
+    };
+    let out = log.with_file_name(name);
     if out.exists() {
         bail!("{}: is there already; give -o to say where the timeline goes", out.display());
     }
@@ -134,5 +142,8 @@ mod tests {
         let out = |log: &str| default_output(Path::new(log)).unwrap();
         assert_eq!(out("no/such/x.timeline.log"), Path::new("no/such/x.timeline.json"));
         assert_eq!(out("no/x.timeline.json.partial"), Path::new("no/x.timeline.json"));
+        assert_eq!(out("no/x.timeline.json.log.partial"), Path::new("no/x.timeline.json"));
+        // The recorder was given this very name.
+        assert_eq!(out("no/run.json.log"), Path::new("no/run.json"));
     }
 }

@@ -14,5 +14,5 @@ pub(super) fn run(args: &ReportArgs) -> Result<Outcome> {
     let page = report(&runs, args.pictures.dimension.into(), args.pictures.flame_order)?;
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     output::write(&args.output, &page, &inputs)?;
-    Ok(Outcome::Fine(format!("wrote {}\n", args.output.display())))
+    Ok(Outcome::Fine(output::wrote(&args.output)))
 }

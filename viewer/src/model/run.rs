@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use alloc_timeline::{Dimension, Ending, OutsideFigure, Scope, Timeline};
 use serde_json::Value;
 
+use crate::model::shown::shown;
+
 /// A timeline with the names by which the user knows it.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -21,7 +23,7 @@ impl Run {
     /// A run that was read from `path`. Its label is its name until somebody gives it another one.
     pub fn new(path: impl Into<PathBuf>, timeline: Timeline) -> Run {
         let path = path.into();
-        let name = name_of(&path);
+        let name = shown(&name_of(&path));
         Run { path, label: name.clone(), name, timeline }
     }
 
@@ -90,7 +92,7 @@ pub fn name_of(path: &Path) -> String {
 /// A value as a person would write it: text has no quotes, and blanks separate the items of a list (a command line).
 pub fn text_of(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => shown(text),
         Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }

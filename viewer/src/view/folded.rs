@@ -8,7 +8,7 @@ use std::str::FromStr;
 use alloc_timeline::{Call, Dimension, NONE, Timeline};
 
 use crate::analysis::{Measure, measured_bytes, sites};
-use crate::model::{Run, scope_of};
+use crate::model::{Run, is_unfit, scope_of};
 use crate::view::words::names::owner_name;
 use crate::view::words::stacks::{NO_CALL, location};
 
@@ -136,7 +136,7 @@ pub(super) fn frame_name(name: &str) -> String {
         .map(|c| {
             if c == ';' {
                 ':'
-            } else if c.is_control() {
+            } else if is_unfit(c) {
                 '\u{fffd}'
             } else {
                 c

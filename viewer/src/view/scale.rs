@@ -47,13 +47,18 @@ pub(super) fn byte_ticks(from: u64, to: u64, count: usize) -> (Vec<(u64, String)
     // There is nothing between one byte and the next.
     let step = round_number(in_unit(to.saturating_sub(from)) / count.max(1) as f64).max(in_unit(1));
     let first = (in_unit(from) / step).ceil();
-    let ticks = (0..)
-        .map(|index| (first + f64::from(index)) * step)
+    let ticks = (0..most_ticks(count))
+        .map(|index| (first + index as f64) * step)
         .map(|value| ((value * unit.bytes as f64) as u64, label(value, step)))
         .take_while(|(bytes, _)| *bytes <= to)
-        .take(count.saturating_mul(3) + 3)
         .collect();
     (ticks, unit.name)
+}
+
+/// The most ticks where about `count` are asked for. Beyond 2^53 a number and the next may be the same to a float, and no sum of steps
+/// would come to the end.
+fn most_ticks(count: usize) -> usize {
+    count.saturating_mul(3).saturating_add(3)
 }
 
 /// About `count` round instants between `start` and `end`, in nanoseconds, each with its label, and the unit of the labels.
@@ -68,8 +73,8 @@ pub(super) fn time_ticks(start: u64, end: u64, count: usize) -> (Vec<(u64, Strin
     };
     let step = round_number(span as f64 / unit_ns / count.max(1) as f64);
     let first = (start as f64 / unit_ns / step).ceil();
-    let ticks = (0..)
-        .map(|index| (first + f64::from(index)) * step)
+    let ticks = (0..most_ticks(count))
+        .map(|index| (first + index as f64) * step)
         .map(|value| ((value * unit_ns) as u64, label(value, step)))
         .take_while(|(ns, _)| *ns <= end)
         .collect();
@@ -102,6 +107,14 @@ mod tests {
         assert_eq!(scale.at(700 << 20), 0.5);
         // 500 in steps of 100 would leave a fifth of the picture empty.
         assert_eq!(Scale::bytes(411 << 20, 9).top, 450.0);
+    }
+
+    #[test]
+    fn the_longest_time_there_is_has_an_axis() {
+        for (start, end) in [(0, u64::MAX), (u64::MAX - 1, u64::MAX), (0, 0)] {
+            let (ticks, _) = time_ticks(start, end, 10);
+            assert!((1..=33).contains(&ticks.len()), "{start} {end} {}", ticks.len());
+        }
     }
 
     #[test]

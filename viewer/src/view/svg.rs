@@ -1,6 +1,8 @@
 //! A small writer for SVG. All text of SVG pictures is escaped here.
 use std::fmt::{self, Write};
 
+use crate::model::is_unfit;
+
 /// A picture that is being drawn.
 #[derive(Debug, Default)]
 pub(super) struct Svg {
@@ -80,7 +82,7 @@ impl fmt::Display for Escaped<'_> {
                 '&' => f.write_str("&amp;")?,
                 '"' => f.write_str("&quot;")?,
                 '\n' | '\t' => f.write_char(character)?,
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char('\u{fffd}')?,
+                c if is_unfit(c) => f.write_char('\u{fffd}')?,
                 c => f.write_char(c)?,
             }
         }

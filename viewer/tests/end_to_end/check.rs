@@ -92,3 +92,16 @@ fn a_missing_baseline_and_a_wrong_limit_are_errors() {
     assert!(answer.err.contains("'lots' is no limit"), "{}", answer.err);
     assert_eq!(viewer(&["check", &file]).code, 2);
 }
+
+/// A gate that compares nothing would be green for ever.
+#[test]
+fn runs_without_tensors_are_not_said_to_be_fine() {
+    let folder = Folder::new();
+    let mut bare = nets::stem();
+    bare.peak.rows.iter_mut().for_each(|row| row.category = Category::Other);
+    let file = folder.store("x.timeline.json", &bare);
+    let answer = viewer(&["check", &file, "--baseline", &file]);
+    assert_eq!(answer.code, 2, "{}", answer.out);
+    assert!(answer.err.contains("nothing was compared; --max-growth"), "{}", answer.err);
+    assert_eq!(viewer(&["check", &file, "--baseline", &file, "--max-growth", "1%"]).code, 0);
+}

@@ -43,6 +43,21 @@ fn a_killed_process_loses_only_its_last_line() {
     assert_eq!(timeline.tracker.losses.len(), 1);
 }
 
+/// What a killed recorder leaves is cut short as a timeline would be, but it is no timeline; and a timeline is no log.
+#[test]
+fn a_log_and_a_timeline_are_told_apart() {
+    let folder = Folder::new();
+    let path = folder.write("my x.json.log", log(false) + r#"{"sample":{"time_ns":20,"li"#);
+    let answer = viewer(&["summary", &path]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains(&format!("viewer recover '{path}'")), "{}", answer.err);
+    assert_eq!(viewer(&["recover", &path]).code, 0);
+    let timeline = folder.path("my x.json");
+    let answer = viewer(&["recover", timeline.to_str().unwrap()]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains("is a timeline, and no log"), "{}", answer.err);
+}
+
 #[test]
 fn what_is_no_log_is_refused_and_nothing_is_written() {
     let folder = Folder::new();

@@ -33,7 +33,7 @@ pub struct ScopeTimes {
 impl StepTimes {
     /// How many steps these are.
     pub fn steps(&self) -> u64 {
-        self.last_step.saturating_sub(self.first_step) + 1
+        self.last_step.saturating_sub(self.first_step).saturating_add(1)
     }
 
     /// Adds the steps that follow these.

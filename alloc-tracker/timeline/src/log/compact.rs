@@ -28,6 +28,7 @@ impl Compaction {
     /// When it cannot be written.
     pub fn write(self) -> io::Result<Compacted> {
         let mut file = KeptFile::create(&self.path)?;
+        file.lock();
         let bytes = write_all(&self.records, &mut file)?;
         Ok(Compacted { writer: Writer::resume(file, bytes) })
     }

@@ -1,5 +1,5 @@
 //! Keeps a log in a file beside the timeline to come, and writes it anew when it has grown long.
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,11 @@ pub fn path_beside(timeline: impl AsRef<Path>) -> PathBuf {
     let mut path = timeline.as_ref().as_os_str().to_owned();
     path.push(".log");
     path.into()
+}
+
+/// Whether a process that runs is writing the log at `log`. `false` where the file system has no locks.
+pub fn is_being_written(log: &Path) -> bool {
+    File::open(log).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// A log in a file.
@@ -44,8 +49,9 @@ impl LogFile {
     /// When the folder cannot be written to.
     pub fn create(timeline: impl AsRef<Path>) -> io::Result<Self> {
         let path = path_beside(timeline);
-        let writer = Writer::new(KeptFile::create(&path)?);
-        Ok(LogFile { path, writer, limit: LIMIT, since: None })
+        let file = KeptFile::create(&path)?;
+        file.lock();
+        Ok(LogFile { path, writer: Writer::new(file), limit: LIMIT, since: None })
     }
 
     /// Where it lies.
@@ -141,7 +147,6 @@ impl LogFile {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::io::BufReader;
 
     use super::super::recover::recover;
@@ -202,6 +207,20 @@ mod tests {
     fn files(folder: &Path) -> Vec<String> {
         let files = fs::read_dir(folder).expect("the folder");
         files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_log_is_being_written_as_long_as_its_recorder_has_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::with_samples(folder.path(), 100, 1);
+        let log = recorder.log.path().to_owned();
+        assert!(is_being_written(&log));
+        let compaction = recorder.compaction().expect("it is long");
+        recorder.log.replace(compaction.write()).expect("room");
+        assert!(is_being_written(&log), "the shorter one");
+        drop(recorder);
+        assert!(!is_being_written(&log));
+        assert!(!is_being_written(&folder.path().join("none")));
     }
 
     #[test]

@@ -89,6 +89,14 @@ fn a_running_program_is_asked_for_dumps_marks_and_its_end() {
     assert_eq!((copy.ending, copy.marks[0].name.as_str()), (Ending::Dumped, "half way"));
     // The program holds 8 MiB.
     assert!(copy.marks[0].live_bytes >= 8 << 20, "{}", copy.marks[0].live_bytes);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let unsaid = Command::new(binary("alloc-tracker")).args(["mark", &pid, "unsaid"]).stdout(full).output();
+    let unsaid = unsaid.expect("alloc-tracker");
+    let told = String::from_utf8_lossy(&unsaid.stderr);
+    assert!(unsaid.status.code() == Some(125) && told.contains("cannot be printed"), "{told}");
+    let listener = format!("{} mark {pid} unheard | true", binary("alloc-tracker").display());
+    let unheard = run(Command::new("bash").args(["-o", "pipefail", "-c", &listener]));
+    assert!(unheard.code == Some(0) && unheard.stderr.is_empty(), "{unheard:?}");
     let stopped = ask(&["stop", &pid]);
     assert!(stopped.contains("the process goes on"), "{stopped}");
     let whole = alloc_timeline::load(folder.path().join("run.timeline.json")).expect("a timeline");

@@ -9,7 +9,7 @@ mod past;
 
 mod models;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloc_replay::caching_allocator::{Settings, SettingsError};
 use serde::Serialize;
@@ -90,11 +90,10 @@ pub struct DeviceComparison {
 /// When the snapshot's settings cannot be read.
 pub fn compare_snapshot(snapshot: &DeviceSnapshot) -> Result<Vec<DeviceComparison>, SettingsError> {
     let settings = Settings::parse(snapshot.allocator_settings.text())?;
-    let devices = snapshot.segments.iter().map(|segment| segment.device + 1).max().unwrap_or(0);
-    let devices = 0..devices.max(snapshot.device_traces.len());
-    let traced = |device: &usize| snapshot.device_traces.get(*device).is_some_and(|trace| !trace.is_empty());
-    let has = |device: &usize| snapshot.segments.iter().any(|segment| segment.device == *device) || traced(device);
-    Ok(devices.filter(has).map(|device| compare_device(snapshot, device, &settings)).collect())
+    let traces = snapshot.device_traces.iter().enumerate();
+    let traced = traces.filter(|(_, trace)| !trace.is_empty()).map(|(device, _)| device);
+    let devices: BTreeSet<usize> = snapshot.segments.iter().map(|segment| segment.device).chain(traced).collect();
+    Ok(devices.into_iter().map(|device| compare_device(snapshot, device, &settings)).collect())
 }
 
 fn compare_device(snapshot: &DeviceSnapshot, device: usize, settings: &Settings) -> DeviceComparison {

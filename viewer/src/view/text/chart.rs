@@ -2,9 +2,10 @@
 use alloc_timeline::Dimension;
 
 use crate::analysis::{Band, curve};
-use crate::model::{Run, share, size, time};
+use crate::model::{Run, share, shortened, shown, size, time};
 use crate::view::palette::colour;
 use crate::view::scale::{Scale, time_ticks};
+use crate::view::text::table::SHORTEST_NAME;
 use crate::view::text::terminal::Terminal;
 use crate::view::words::names::name_in;
 
@@ -14,6 +15,8 @@ const ROWS: usize = 18;
 const AXIS: usize = 8;
 /// Number of bands without the rest. Each has a shade, and so has the rest.
 const MOST_BANDS: usize = 4;
+/// Columns of a line of the legend beside the name.
+const LEGEND: usize = 28;
 /// The shades, from the biggest band to the rest.
 const SHADES: [char; MOST_BANDS + 1] = ['\u{2588}', '\u{2593}', '\u{2592}', '\u{2591}', '\u{00b7}'];
 
@@ -127,8 +130,11 @@ fn time_axis(end: u64, columns: usize, column_of: &dyn Fn(u64) -> usize) -> Stri
 fn legend(run: &Run, dimension: Dimension, bands: &[Band], terminal: Terminal) -> String {
     let live = run.timeline.peak.live_bytes;
     let mut out = format!("  at the peak, {}:\n", size(live));
-    let widest = bands.iter().map(|band| name_in(dimension, &band.name).chars().count()).max().unwrap_or(0);
-    for (rank, band) in bands.iter().enumerate() {
+    let room = terminal.width.saturating_sub(LEGEND).max(SHORTEST_NAME);
+    let names = bands.iter().map(|band| shortened(&shown(&name_in(dimension, &band.name)), room));
+    let names: Vec<String> = names.collect();
+    let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    for (rank, (band, name)) in bands.iter().zip(&names).enumerate() {
         let shade = if terminal.colours {
             let rgb = colour(dimension, &band.name, rank);
             format!("\u{1b}[38;2;{};{};{}m\u{2588}\u{2588}\u{1b}[0m", rgb.0, rgb.1, rgb.2)
@@ -136,8 +142,7 @@ fn legend(run: &Run, dimension: Dimension, bands: &[Band], terminal: Terminal) -
             SHADES[rank.min(MOST_BANDS)].to_string().repeat(2)
         };
         out.push_str(&format!(
-            "  {shade} {:<widest$}  {:>12}  {:>7}\n",
-            name_in(dimension, &band.name),
+            "  {shade} {name:<widest$}  {:>12}  {:>7}\n",
             size(band.at_peak),
             share(band.at_peak, live)
         ));

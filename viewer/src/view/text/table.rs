@@ -2,7 +2,7 @@
 use alloc_timeline::Category;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use crate::model::{ScopeNames, shortened};
+use crate::model::{ScopeNames, shortened, shown};
 use crate::view::text::wrapped::{in_words, wrapped};
 use crate::view::words::names::name_or_dash;
 
@@ -17,7 +17,7 @@ const RULE: char = '\u{2500}';
 /// The longest name that a table displays in full.
 const LONGEST_NAME: usize = 30;
 /// Names are not cut below this, whatever the width.
-const SHORTEST_NAME: usize = 8;
+pub(super) const SHORTEST_NAME: usize = 8;
 /// Names are not cut below this as long as there are columns that the table can do without.
 const READABLE_NAME: usize = 24;
 /// Blanks behind each column, beside the one that always stands between two of them; and where the terminal is too narrow for
@@ -66,8 +66,8 @@ impl Table {
 
     /// Adds a row with a text that stands below it, indented.
     pub(super) fn add_row_with_note(&mut self, cells: impl IntoIterator<Item = String>, note: String) {
-        self.rows.push(cells.into_iter().collect());
-        self.notes.push(note);
+        self.rows.push(cells.into_iter().map(|cell| shown(&cell)).collect());
+        self.notes.push(shown(&note));
     }
 
     /// The columns that the table needs when nothing is cut.

@@ -1,6 +1,6 @@
 //! `viewer stacks --by thread`: which thread allocates.
 use crate::analysis::{Measure, ThreadSums, threads};
-use crate::model::Run;
+use crate::model::{Run, shown};
 use crate::view::text::sampled_parts::{Words, parts_text};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::fitted;
@@ -19,7 +19,7 @@ fn thread_words(thread: &ThreadSums) -> String {
     match (thread.number, &thread.name) {
         (None, _) => "(other threads)".to_owned(),
         (Some(0), _) => "(threads at their start or end)".to_owned(),
-        (Some(number), Some(name)) => format!("{} (thread {number})", name.replace(char::is_control, "?")),
+        (Some(number), Some(name)) => format!("{} (thread {number})", shown(name)),
         (Some(number), None) => format!("thread {number} (ended before its name was read)"),
     }
 }
@@ -36,7 +36,7 @@ mod tests {
             thread_words(&ThreadSums { number, name: name.map(str::to_owned), sums: SiteSums::default() })
         };
         assert_eq!(words(Some(3), Some("loader")), "loader (thread 3)");
-        assert_eq!(words(Some(4), Some("two\nlines")), "two?lines (thread 4)");
+        assert_eq!(words(Some(4), Some("two\nlines")), "two\u{fffd}lines (thread 4)");
         assert_eq!(words(Some(12), None), "thread 12 (ended before its name was read)");
         assert_eq!(words(Some(0), None), "(threads at their start or end)");
         assert_eq!(words(None, None), "(other threads)");

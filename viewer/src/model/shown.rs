@@ -1,0 +1,23 @@
+//! Text from files, made fit for terminals, pictures and pages.
+
+/// Whether `character` has no place in text for people: control characters, which move the cursor of a terminal or change its
+/// colours, and the two others that [XML](https://www.w3.org/TR/xml/#charsets) forbids.
+pub fn is_unfit(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
+}
+
+/// `text` with a sign in place of each character that [`is_unfit`]. Names come from files, and those may come from anybody.
+pub fn shown(text: &str) -> String {
+    text.replace(is_unfit, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_clear_the_screen() {
+        assert_eq!(shown("conv1"), "conv1");
+        assert_eq!(shown("a\u{1b}[2Jb\nc\u{9b}"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+    }
+}
