@@ -114,8 +114,11 @@ pub mod control_group {
 /// For the library that is preloaded into programs which know nothing of the tracker: it starts and ends sessions in their
 /// place.
 pub mod unaided {
+    pub use alloc_timeline::with_process_id;
+
     pub use crate::ledger::as_tracker;
     pub use crate::named_memory::{mapped, unmapped};
+    pub use crate::probe::interposition::own_library;
     pub use crate::recorder::{Request, ask, is_recorded, say_refused};
     pub use crate::session::forget_ended;
     #[cfg(feature = "stacks")]

@@ -7,7 +7,7 @@ use alloc_tracker::unaided::{Request, as_tracker, ask, say_refused, start_up};
 
 use crate::children::are_followed;
 use crate::settings::{Follow, Settings};
-use crate::{loaded, next, output};
+use crate::{loadable, loaded, next, output};
 
 /// An entry in the library's list of functions that the loader calls before `main`.
 #[used]
@@ -23,6 +23,7 @@ extern "C" fn before_main() {
     let _ = std::panic::catch_unwind(|| {
         start_up();
         next::look_up();
+        loadable::find_own();
         let Some(settings) = as_tracker(Settings::read) else { return };
         let settings = SETTINGS.get_or_init(|| settings);
         if settings.follow == Follow::Nobody {

@@ -1,13 +1,18 @@
-//! Children that are not recorded: what a thread starts while it compiles the program (`torch.compile` runs compilers, and processes that
-//! run them) is none of the program's work.
+//! Children that are not recorded, because they cannot load this library ([`File::can_load`]), or because they are none of the program's work: what a thread starts while it compiles the program (`torch.compile` runs compilers, and processes that
+//! run them).
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
+use crate::loadable::{File, own_file};
 use crate::next::Words;
 
 /// Without this variable a process is not recorded, though the library is preloaded.
 const RECORDED: &[u8] = b"ALLOC_TRACKER_RECORD=";
+/// The libraries that the loader is to load before the program's.
+const PRELOADED: &[u8] = b"LD_PRELOAD=";
+/// Where the list of them is longer, this library stays among them.
+const LONGEST: usize = 4096;
 /// An environment with more variables is handed on as it is. They are gathered on the stack, because a child that shares its parent's
 /// memory (vfork) must not allocate.
 const MOST: usize = 1024;
@@ -27,25 +32,36 @@ pub extern "C" fn alloc_tracker_follow_children(follow: bool) -> bool {
     ARE_FOLLOWED.replace(follow)
 }
 
-/// Calls `exec` with the environment that the new program is to have.
+/// Calls `exec` with the environment that the new program, which is this file, is to have: without the variable where it is not to be recorded, and without this
+/// library where it cannot load it.
 ///
 /// # Safety
-/// `environment` is null or an array of C strings with a null at its end.
-pub unsafe fn with_environment<T>(environment: Words, exec: impl FnOnce(Words) -> T) -> T {
-    if are_followed() || environment.is_null() {
+/// `environment` is null or an array of C strings with a null at its end; a path in `file` is null or a C string.
+pub unsafe fn with_environment<T>(environment: Words, file: File, exec: impl FnOnce(Words) -> T) -> T {
+    // SAFETY: as the caller promises.
+    let can_load = environment.is_null() || unsafe { file.can_load() };
+    if environment.is_null() || can_load && are_followed() {
         return exec(environment);
     }
-    let mut kept: [*const c_char; MOST] = [ptr::null(); MOST];
-    let mut length = 0;
+    let (mut kept, mut length): ([*const c_char; MOST], _) = ([ptr::null(); MOST], 0);
+    let mut preloaded = [0; LONGEST];
     for index in 0.. {
         // SAFETY: as the caller promises; no word behind the null is read.
-        let word = unsafe { *environment.add(index) };
+        let mut word = unsafe { *environment.add(index) };
         if word.is_null() {
             break;
         }
         // SAFETY: as the caller promises.
-        if unsafe { CStr::from_ptr(word) }.to_bytes().starts_with(RECORDED) {
+        let text = unsafe { CStr::from_ptr(word) }.to_bytes();
+        if text.starts_with(RECORDED) {
             continue;
+        }
+        if let (false, Some(libraries)) = (can_load, text.strip_prefix(PRELOADED)) {
+            match without_own(libraries, &mut preloaded) {
+                Others::None => continue,
+                Others::Some => word = preloaded.as_ptr().cast(),
+                Others::TooMany => {}
+            }
         }
         if length + 1 == MOST {
             return exec(environment);
@@ -54,6 +70,32 @@ pub unsafe fn with_environment<T>(environment: Words, exec: impl FnOnce(Words) -
         length += 1;
     }
     exec(kept.as_ptr())
+}
+
+enum Others {
+    None,
+    Some,
+    TooMany,
+}
+
+/// Writes `LD_PRELOAD` for these libraries without this one (ld.so(8): colons or blanks stand between them), with a zero at its end.
+fn without_own(libraries: &[u8], out: &mut [u8; LONGEST]) -> Others {
+    let own = own_file().map(CStr::to_bytes);
+    let others =
+        libraries.split(|byte| matches!(byte, b':' | b' ')).filter(|path| !path.is_empty() && Some(*path) != own);
+    out[..PRELOADED.len()].copy_from_slice(PRELOADED);
+    let mut end = PRELOADED.len();
+    for path in others {
+        let begin = if end == PRELOADED.len() { end } else { end + 1 };
+        let Some(place) = out.get_mut(begin..begin + path.len()).filter(|_| begin + path.len() < LONGEST) else {
+            return Others::TooMany;
+        };
+        place.copy_from_slice(path);
+        out[begin - usize::from(begin > end)..begin].fill(b':');
+        end = begin + path.len();
+    }
+    out[end] = 0;
+    if end == PRELOADED.len() { Others::None } else { Others::Some }
 }
 
 #[cfg(test)]
@@ -72,7 +114,7 @@ mod tests {
             words.map(|word| unsafe { CStr::from_ptr(word) }.to_string_lossy().into_owned()).collect()
         };
         // SAFETY: as above.
-        unsafe { with_environment(environment.as_ptr(), read) }
+        unsafe { with_environment(environment.as_ptr(), File::Named, read) }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use alloc_tracker::unaided::{ask, forget_ended, is_recorded};
 
 use crate::begin;
 use crate::children::with_environment;
+use crate::loadable::File;
 use crate::next::{EXECVE, EXECVPE, FEXECVE, Words};
 
 unsafe extern "C" {
@@ -80,7 +81,11 @@ pub unsafe extern "C" fn execve(path: *const c_char, arguments: Words, environme
     let exec = || {
         let exec = EXECVE.get()?;
         // SAFETY: the path and the words are what the caller hands to exec.
-        Some(unsafe { with_environment(environment, |environment| exec(path, arguments, environment)) })
+        Some(unsafe {
+            with_environment(environment, File::At(libc::AT_FDCWD, path), |environment| {
+                exec(path, arguments, environment)
+            })
+        })
     };
     // SAFETY: the path is a C string, as the caller promises.
     replacing(|| unsafe { is_executable(path) }, exec)
@@ -105,7 +110,7 @@ pub unsafe extern "C" fn execvpe(file: *const c_char, arguments: Words, environm
     let exec = || {
         let exec = EXECVPE.get()?;
         // SAFETY: as in `execve`.
-        Some(unsafe { with_environment(environment, |environment| exec(file, arguments, environment)) })
+        Some(unsafe { with_environment(environment, File::of(file), |environment| exec(file, arguments, environment)) })
     };
     // SAFETY: the file's name is a C string, as the caller promises.
     replacing(|| unsafe { is_executable_in_path(file) }, exec)
@@ -130,7 +135,9 @@ pub unsafe extern "C" fn fexecve(file: c_int, arguments: Words, environment: Wor
     let exec = || {
         let exec = FEXECVE.get()?;
         // SAFETY: as in `execve`.
-        Some(unsafe { with_environment(environment, |environment| exec(file, arguments, environment)) })
+        Some(unsafe {
+            with_environment(environment, File::Open(file), |environment| exec(file, arguments, environment))
+        })
     };
     // SAFETY: fcntl takes any number.
     replacing(|| unsafe { libc::fcntl(file, libc::F_GETFD) } >= 0, exec)
@@ -162,7 +169,9 @@ pub unsafe extern "C" fn execveat(
     let exec = || {
         // SAFETY: as in `execve`; the system call takes what the function of the C library takes.
         Some(unsafe {
-            with_environment(environment, |environment| {
+            let is_open = !path.is_null() && *path == 0;
+            let file = if is_open { File::Open(folder) } else { File::At(folder, path) };
+            with_environment(environment, file, |environment| {
                 libc::syscall(libc::SYS_execveat, folder, path, arguments, environment, flags) as c_int
             })
         })

@@ -14,7 +14,8 @@
 //! | `settings.rs` | the variables above |
 //! | `next.rs` | the functions of the C library that ours stand before |
 //! | `output.rs` | a path that no other process and no earlier program of this process has |
-//! | `children.rs` | children that are not recorded |
+//! | `loadable.rs` | whether a program that is about to be started can load this library |
+//! | `children.rs` | children that are not recorded, or that cannot load this library |
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `loaded.rs` | what the process has loaded, by name |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
@@ -60,6 +61,7 @@ mod shared_memory;
 mod thread_count;
 mod torch;
 
+mod loadable;
 mod output;
 
 mod children;

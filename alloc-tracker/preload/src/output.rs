@@ -1,17 +1,16 @@
 //! The path of a timeline that no other process writes, and that no earlier program of the same process has written.
 use std::path::{Path, PathBuf};
 
+use alloc_tracker::unaided::with_process_id;
+
 use crate::settings::Settings;
 
 /// The path for this process. A process other than the first gets its id into the name, whether the user has asked for it
 /// or not. Where a file is there already, because the process was another program before (`exec`), the name gets a number.
 pub fn path(settings: &Settings, process: u32) -> PathBuf {
-    let text = settings.output.to_string_lossy();
-    let named = if text.contains("%p") || settings.is_first {
-        text.replace("%p", &process.to_string())
-    } else {
-        with_suffix(&text, &process.to_string())
-    };
+    let text = with_process_id(&settings.output, process).to_string_lossy().into_owned();
+    let has_process = Path::new(&text) != settings.output;
+    let named = if has_process || settings.is_first { text } else { with_suffix(&text, &process.to_string()) };
     let numbered = |number: u32| if number == 1 { named.clone() } else { with_suffix(&named, &number.to_string()) };
     let free = (1..1000).map(numbered).find(|path| !is_there(path));
     free.unwrap_or(named).into()
@@ -48,6 +47,7 @@ mod tests {
         assert_eq!(path("no/such/run.timeline.json", false), Path::new("no/such/run-7.timeline.json"));
         assert_eq!(path("no/such/%p.timeline.json", false), Path::new("no/such/7.timeline.json"));
         assert_eq!(path("no/such/run", false), Path::new("no/such/run-7"));
+        assert_eq!(path("no/50%pure/run", true), Path::new("no/50%pure/run"), "a folder has its own name");
     }
 
     #[test]

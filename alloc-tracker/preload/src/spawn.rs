@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::children::with_environment;
+use crate::loadable::File;
 use crate::next::{POSIX_SPAWN, POSIX_SPAWNP, Words};
 
 /// Defines a function that goes on to the C library's own with the environment that the new program is to have.
@@ -23,7 +24,7 @@ macro_rules! spawns {
         ) -> c_int {
             let Some(spawn) = $next.get() else { return libc::ENOSYS };
             // SAFETY: the environment and all else are what the caller hands to the C library's function.
-            unsafe { with_environment(environment, |words| spawn(process, file, actions, attributes, arguments, words)) }
+            unsafe { with_environment(environment, File::of(file), |words| spawn(process, file, actions, attributes, arguments, words)) }
         }
     };
 }

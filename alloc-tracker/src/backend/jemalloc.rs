@@ -22,6 +22,11 @@ pub static MALLOC_CONF: Option<&'static c_char> =
     // SAFETY: the pointer is that of a C string constant, valid for ever and never null.
     unsafe { CONFIG.as_ptr().as_ref() };
 
+// A shared library that has the tracker keeps this symbol to itself: otherwise a jemalloc of the program's that was built in the same way would find these
+// settings, and the tracker's would find the program's. What it has here takes no place.
+#[cfg(target_os = "linux")]
+std::arch::global_asm!(".globl _rjem_malloc_conf", ".hidden _rjem_malloc_conf");
+
 /// Allocates `size` bytes, any number. Null and ENOMEM when there is no memory.
 #[inline(always)]
 pub fn malloc(size: usize) -> *mut u8 {

@@ -6,7 +6,7 @@ use std::ptr;
 use super::{cold, hot, hot_free, resize, tagged};
 use crate::backend;
 use crate::settings::{Mode, mode};
-use crate::sys::{page_bytes, preserving_errno, set_errno};
+use crate::sys::{next_usable_size, page_bytes, preserving_errno, set_errno};
 use crate::tag::block;
 
 /// `malloc(3)`.
@@ -143,7 +143,7 @@ pub fn pvalloc(size: usize) -> *mut u8 {
     }
 }
 
-/// `malloc_usable_size(3)`: 0 for null and for blocks of another allocator.
+/// `malloc_usable_size(3)`: 0 for null. A block of another allocator is passed on to the next one, as `free` does.
 ///
 /// # Safety
 /// `block` is null or a live block.
@@ -152,7 +152,8 @@ pub unsafe fn malloc_usable_size(block: *mut u8) -> usize {
         return 0;
     }
     if mode() != Mode::Off && block::find(block.addr()).is_none() && !tagged::is_untagged(block) {
-        return 0;
+        // SAFETY: the block is live, and as it has no tag it is not the backend's: it came from the next allocator.
+        return unsafe { next_usable_size(block) };
     }
     // SAFETY: the caller promises a live block. It has a tag, or `is_untagged` says that it is the backend's, or with
     // tracking off every block is.

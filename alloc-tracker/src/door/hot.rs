@@ -49,6 +49,9 @@ fn allocate_plain<const SIZED: bool>(lane: &Lane, size: usize) -> *mut u8 {
 #[inline(never)]
 extern "C" fn allocate_by_call<const SIZED: bool>(size: usize) -> *mut u8 {
     let block = call_for_block(size);
+    if block.is_null() {
+        return count_first_of_lane(block, size);
+    }
     count_plain::<SIZED>(ledger::lane(), block, size)
 }
 
@@ -66,8 +69,7 @@ fn call_for_block(size: usize) -> *mut u8 {
 fn count_plain<const SIZED: bool>(lane: &Lane, block: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the lane takes no size above SMALL_MAX.
     let amount = unsafe { class::amount_of_class(size) };
-    // SAFETY: the backend's blocks lie where the kernel maps memory for programs, below 2^48. Null (when there is no
-    // memory) lies there too, in a chunk that is not mapped.
+    // SAFETY: the backend's blocks lie where the kernel maps memory for programs, below 2^48.
     let entries = unsafe {
         if SIZED {
             shadow::find_plain(block.addr(), amount as u32)
@@ -123,6 +125,9 @@ fn allocate_tiny<const USABLE: usize>(lane: &Lane, size: usize) -> *mut u8 {
 #[inline(never)]
 extern "C" fn allocate_tiny_by_call(size: usize) -> *mut u8 {
     let block = call_for_block(size);
+    if block.is_null() {
+        return count_first_of_lane(block, size);
+    }
     // SAFETY: the callers have a size of at most TINY_MAX. This thread's lane was open; whoever closed it meanwhile, it
     // was opened.
     unsafe {

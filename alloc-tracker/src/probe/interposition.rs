@@ -3,6 +3,7 @@
 //! its calls go to.
 use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use alloc_timeline::Resolution;
 use object::{NativeEndian, elf};
@@ -51,6 +52,24 @@ pub fn interposition() -> Vec<Resolution> {
         }
     }
     found
+}
+
+/// What the first session of this program has found, and in which process.
+static FIRST_FOUND: OnceLock<(u32, Vec<Resolution>)> = OnceLock::new();
+
+/// [`interposition`]; in a forked child what its parent has found. One of the loader's locks, which the search takes, may be that of a thread which the
+/// child has not: glibc's fork resets the others and not this one (`_dl_load_write_lock`).
+pub fn interposition_once() -> Vec<Resolution> {
+    let process = std::process::id();
+    match FIRST_FOUND.get() {
+        Some((parent, found)) if *parent != process => found.clone(),
+        _ => {
+            let found = interposition();
+            // Another thread may have been faster, with as much.
+            let _ = FIRST_FOUND.set((process, found.clone()));
+            found
+        }
+    }
 }
 
 /// One relocation of an object, as `visit` found it. `visit` itself must not call dladdr or dlsym: dl_iterate_phdr
@@ -126,7 +145,6 @@ fn own_address() -> usize {
 }
 
 /// The shared library that holds the tracker, or `None` when it is part of the program.
-#[cfg(feature = "stacks")]
 pub fn own_library() -> Option<std::path::PathBuf> {
     // Found when the first session starts.
     static FOUND: std::sync::OnceLock<Option<std::path::PathBuf>> = std::sync::OnceLock::new();

@@ -75,9 +75,12 @@ const PATIENCE_NS: u64 = 30_000_000_000;
 /// handler has interrupted this thread as it read events, which the recorder's thread would wait for: the log stays. Apart from `request` it
 /// allocates nothing and takes no lock.
 pub fn ask(request: impl FnOnce() -> Request) {
-    if !is_recorded() || ring::is_reading_here() {
-        return;
+    if is_recorded() && !ring::is_reading_here() {
+        sys::without_cancellation(|| ask_and_wait(request));
     }
+}
+
+fn ask_and_wait(request: impl FnOnce() -> Request) {
     let began = sys::now_ns();
     ASKED.store(request() as u8, Ordering::Release);
     let pause = libc::timespec { tv_sec: 0, tv_nsec: 500_000 };

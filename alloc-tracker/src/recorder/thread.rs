@@ -28,7 +28,7 @@ use crate::probe::{Driver, Probes};
 use crate::scope::Interned;
 use crate::settings::device_allocator;
 use crate::settings::times::Times;
-use crate::sys::{self, last_thread};
+use crate::sys::{self, ThreadCount, last_thread};
 
 /// A recording with the threads that run it. What works with files is done by those that have descriptors of their own, so any
 /// of the program's threads may call what is here.
@@ -197,10 +197,11 @@ fn begin(plan: Plan, driver: Driver, calls: Arc<Errands>) -> io::Result<Begun> {
     let shared = Arc::new(Shared { stop: sys::StopFlag::default(), interval, work, facts: Mutex::default(), calls });
     let worker = Arc::clone(&shared);
     request::thread_begins();
-    // Before the program goes on: it may take all memory before the thread runs.
+    // Before the program goes on: it may take all memory, or go to another root, before the thread runs.
     let mut spare = Spare::default();
     spare.look();
-    match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref(), spare)) {
+    let threads = ThreadCount::open();
+    match sys::Thread::spawn(c"alloc-recorder", move || run(&worker, control.as_ref(), spare, &threads)) {
         Ok(thread) => Ok((shared, thread, steps)),
         Err(error) => {
             request::thread_is_over();
@@ -221,9 +222,10 @@ fn mark_with_book(shared: &Shared, name: &str) {
     }
 }
 
-fn run(shared: &Shared, control: Option<&Control>, spare: Spare) {
+fn run(shared: &Shared, control: Option<&Control>, spare: Spare, threads: &ThreadCount) {
     as_tracker_thread(|| {
-        let panicked = panic::catch_unwind(AssertUnwindSafe(|| tick_to_the_end(shared, control, spare))).is_err();
+        let panicked =
+            panic::catch_unwind(AssertUnwindSafe(|| tick_to_the_end(shared, control, spare, threads))).is_err();
         // This thread has no stderr on which it could have been said.
         if panicked && let Some((recording, _)) = shared.work().as_mut() {
             recording.output.lose("the recorder's thread panicked, and took no samples from then on".to_owned());
@@ -231,7 +233,7 @@ fn run(shared: &Shared, control: Option<&Control>, spare: Spare) {
     });
 }
 
-fn tick_to_the_end(shared: &Shared, control: Option<&Control>, mut spare: Spare) {
+fn tick_to_the_end(shared: &Shared, control: Option<&Control>, mut spare: Spare, threads: &ThreadCount) {
     loop {
         let began = sys::now_ns();
         spare.look();
@@ -241,7 +243,7 @@ fn tick_to_the_end(shared: &Shared, control: Option<&Control>, mut spare: Spare)
             interval = recording.interval(shared.interval);
         }
         dump_what_is_due(shared);
-        if last_thread::program_has_none() {
+        if last_thread::program_has_none(threads) {
             end_in_its_place(shared);
         }
         if let Some((control, asked)) = control.and_then(|control| Some((control, control.look()?)))

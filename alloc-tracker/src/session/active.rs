@@ -116,25 +116,28 @@ pub fn dump() -> Result<PathBuf, SessionError> {
 
 /// Ends the recording and writes its file.
 pub fn finish(ending: Ending) -> Result<Report, SessionError> {
-    as_tracker(|| {
-        let (_, recorder) = active().take_if(|(process, _)| is_own(*process)).ok_or(SessionError::Ended)?;
-        if step_state::session_ends() {
-            step_state::tell(&Event::StepEnded);
-            recorder.time_step(StepClock::end);
-        }
-        let Finished { path, log, stored, peak_bytes, losses } = recorder.stop(ending).ok_or(SessionError::Ended)?;
-        match stored {
-            Ok(()) => Ok(Report { path, peak_bytes, losses }),
-            Err(source) => Err(SessionError::Store { path, log, source }),
-        }
-    })
+    sys::without_cancellation(|| as_tracker(|| finish_here(ending)))
+}
+
+fn finish_here(ending: Ending) -> Result<Report, SessionError> {
+    let (_, recorder) = active().take_if(|(process, _)| is_own(*process)).ok_or(SessionError::Ended)?;
+    if step_state::session_ends() {
+        step_state::tell(&Event::StepEnded);
+        recorder.time_step(StepClock::end);
+    }
+    let Finished { path, log, stored, peak_bytes, losses } = recorder.stop(ending).ok_or(SessionError::Ended)?;
+    match stored {
+        Ok(()) => Ok(Report { path, peak_bytes, losses }),
+        Err(source) => Err(SessionError::Store { path, log, source }),
+    }
 }
 
 /// Makes room for another session after one that the recorder's thread has ended by itself.
 pub fn forget_ended() {
     let ended = as_tracker(|| active().take_if(|(process, _)| is_own(*process)));
     // Its thread has nothing more to do, and is joined here.
-    as_tracker(|| ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)).map(drop));
+    let join = || ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)).map(drop);
+    sys::without_cancellation(|| as_tracker(join));
 }
 
 extern "C" fn at_exit() {

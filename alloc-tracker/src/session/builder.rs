@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use alloc_timeline::{Allocator, Door, FORMAT_VERSION, Record, Resolution};
+use alloc_timeline::{Allocator, Door, FORMAT_VERSION, Record, Resolution, with_process_id};
 use serde_json::Value;
 
 use super::active;
@@ -12,7 +12,7 @@ use super::fact::Fact;
 use super::handle::Session;
 use super::step_state;
 use crate::ledger::{as_tracker, publish_own};
-use crate::probe::interposition::interposition;
+use crate::probe::interposition::interposition_once;
 use crate::probe::limits::refuses_soon;
 use crate::recorder::{
     Approach, Callback, Control, Expected, Interval, Output, PeakAction, Plan, Recorder, Thresholds,
@@ -75,7 +75,7 @@ impl Default for SessionBuilder {
 }
 
 impl SessionBuilder {
-    /// Sets the path of the timeline; the default is `run.timeline.json`. The process id replaces `%p` in it.
+    /// Sets the path of the timeline; the default is `run.timeline.json`. The process id replaces `%p` in the file's name.
     pub fn output(mut self, path: impl AsRef<Path>) -> Self {
         self.output = path.as_ref().to_owned();
         self
@@ -170,12 +170,12 @@ impl SessionBuilder {
     /// - [`SessionError::TwoBackends`] when Rust's allocations and C's go to two allocators;
     /// - [`SessionError::Room`] when the process may hardly map anything more.
     pub fn start(self) -> Result<Session, SessionError> {
-        as_tracker(|| self.begin())
+        sys::without_cancellation(|| as_tracker(|| self.begin()))
     }
 
     fn begin(self) -> Result<Session, SessionError> {
         // These ask the loader, whose lock this thread may have: a session may start while a library is being loaded.
-        let (resolutions, allocator) = (interposition(), probe::allocator());
+        let (resolutions, allocator) = (interposition_once(), probe::allocator());
         #[cfg(feature = "stacks")]
         let _ = probe::interposition::own_library();
         if let Some(allocator) = backend::inner::name()
@@ -197,7 +197,7 @@ impl SessionBuilder {
     }
 
     fn plan(self, resolutions: Vec<Resolution>, allocator: Allocator) -> Result<Plan, SessionError> {
-        let path = PathBuf::from(self.output.to_string_lossy().replace("%p", &std::process::id().to_string()));
+        let path = with_process_id(&self.output, std::process::id());
         // The path is made absolute now, because the program may change its working directory before the end.
         let path = std::path::absolute(&path).unwrap_or(path);
         let control = Control::open(&path);

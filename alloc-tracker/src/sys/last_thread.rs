@@ -5,7 +5,7 @@
 //! the thread of a forked child that was forked by no main thread. So nobody looks for threads until that one has ended.
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::tasks::thread_count;
+use super::tasks::ThreadCount;
 
 /// Whether the thread has ended whose number is the process's.
 static FIRST_HAS_ENDED: AtomicBool = AtomicBool::new(false);
@@ -43,7 +43,7 @@ pub fn forked() {
 }
 
 /// Whether all threads of the program's have ended. To be asked by a thread of the tracker's.
-pub fn program_has_none() -> bool {
+pub fn program_has_none(threads: &ThreadCount) -> bool {
     if !FIRST_HAS_ENDED.load(Ordering::Relaxed) {
         return false;
     }
@@ -51,7 +51,7 @@ pub fn program_has_none() -> bool {
     // answer is no, and the next one is right: a wrong yes would end a program that runs.
     let own = || (OWN_BEGUN.load(Ordering::SeqCst), OWN_ENDED.load(Ordering::SeqCst));
     let before = own();
-    let tasks = thread_count().unwrap_or(usize::MAX);
+    let tasks = threads.now().unwrap_or(usize::MAX);
     let (begun, ended) = own();
     // The first is counted until the process is over.
     before == (begun, ended) && tasks <= begun - ended + 1

@@ -1,11 +1,12 @@
 //! The next allocator: the one whose `malloc` the program would call without the tracker, mostly glibc's. Blocks that
-//! came from there are passed on to its `free` and `realloc`.
+//! came from there are passed on to its `free`, `realloc` and `malloc_usable_size`.
 use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 static FREE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static REALLOC: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static USABLE_SIZE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 fn next(name: &CStr, known: &AtomicPtr<c_void>) -> *mut c_void {
     let mut found = known.load(Ordering::Relaxed);
@@ -52,4 +53,19 @@ pub unsafe fn next_realloc(block: *mut u8, size: usize) -> *mut u8 {
     let realloc: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void = unsafe { std::mem::transmute(found) };
     // SAFETY: as the caller promises.
     unsafe { realloc(block.cast(), size) }.cast()
+}
+
+/// The usable size of a block of the next allocator, in bytes; 0 when that does not tell it.
+///
+/// # Safety
+/// `block` must be a live block of the next allocator.
+pub unsafe fn next_usable_size(block: *mut u8) -> usize {
+    let found = next(c"malloc_usable_size", &USABLE_SIZE);
+    if found.is_null() {
+        return 0;
+    }
+    // SAFETY: the symbol of that name has this type in every C library that has it.
+    let usable_size: unsafe extern "C" fn(*mut c_void) -> usize = unsafe { std::mem::transmute(found) };
+    // SAFETY: as the caller promises.
+    unsafe { usable_size(block.cast()) }
 }

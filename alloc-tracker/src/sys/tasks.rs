@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use alloc_timeline::kept_file::read_text;
+use alloc_timeline::kept_file::KeptFile;
 
 use super::folder::entries;
 
@@ -28,11 +28,24 @@ pub fn thread_ids() -> io::Result<BTreeSet<u32>> {
     Ok(ids)
 }
 
-/// How many threads there are, by the kernel's own count (proc_pid_status(5)), from which none is missing. The first thread counts until the
-/// process is over. `None` when that cannot be read.
-pub fn thread_count() -> Option<usize> {
-    let status = read_text("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+/// How many threads there are, by the kernel's own count (proc_pid_status(5)), from which none is missing. The file stays open, since the program may
+/// come to have no /proc (chroot(2)).
+#[derive(Debug)]
+pub struct ThreadCount(Option<KeptFile>);
+
+impl ThreadCount {
+    /// Opens the file.
+    pub fn open() -> Self {
+        ThreadCount(KeptFile::open("/proc/self/status").ok())
+    }
+
+    /// The count now. The first thread counts until the process is over. `None` when it cannot be read.
+    pub fn now(&self) -> Option<usize> {
+        let mut text = [0; 4096];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = String::from_utf8_lossy(&text[..length]);
+        text.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+    }
 }
 
 #[cfg(test)]
@@ -54,7 +67,7 @@ mod tests {
                 });
             }
             // SAFETY: it takes nothing and cannot fail.
-            let look = || (unsafe { libc::gettid() }.unsigned_abs(), thread_ids(), thread_count());
+            let look = || (unsafe { libc::gettid() }.unsigned_abs(), thread_ids(), ThreadCount::open().now());
             let looks: Vec<_> = (0..300).map(|_| std::thread::spawn(look).join()).collect();
             is_over.store(true, Ordering::Relaxed);
             for (own, ids, count) in looks.into_iter().map(|look| look.expect("a thread")) {

@@ -2,14 +2,32 @@
 //! before its work begins, and the tracker could not tell that memory from the program's. A [`Thread`] allocates
 //! nothing of its own and receives none of the program's signals.
 use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
 use std::{io, mem, ptr};
 
 use alloc_timeline::kept_file::Table;
 
-use super::last_thread;
+use super::{last_thread, page_bytes};
 
-/// Bytes of address space for the stack.
+/// Bytes of address space for the stack, besides what the C library takes of it.
 const STACK_BYTES: usize = 2 << 20;
+
+/// What the C library takes of each thread's stack, in bytes: glibc has the thread-local variables of the program and its libraries there, however
+/// large (<https://sourceware.org/bugzilla/show_bug.cgi?id=11787>). 0 where no function tells it. The first thread is started by one that may have the loader's
+/// lock; later ones, by whomever, ask the loader for nothing.
+fn library_bytes(attributes: &libc::pthread_attr_t) -> usize {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        // SAFETY: the name is a C string; RTLD_DEFAULT asks for the definition that the program sees.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
+        if found.is_null() {
+            return 0;
+        }
+        // SAFETY: glibc's function of this name has this type (its nptl/nptl-stack.c), and Rust's standard library calls it too.
+        let least: extern "C" fn(*const libc::pthread_attr_t) -> usize = unsafe { mem::transmute(found) };
+        least(attributes).next_multiple_of(page_bytes())
+    })
+}
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -38,7 +56,7 @@ impl Thread {
         let status = unsafe {
             let (mut attributes, mut all, mut before) = (mem::zeroed(), mem::zeroed(), mem::zeroed());
             libc::pthread_attr_init(&mut attributes);
-            libc::pthread_attr_setstacksize(&mut attributes, STACK_BYTES);
+            libc::pthread_attr_setstacksize(&mut attributes, STACK_BYTES + library_bytes(&attributes));
             // A new thread inherits the signal mask of its creator: with all signals blocked it receives none.
             libc::sigfillset(&mut all);
             libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);

@@ -13,6 +13,8 @@ use tests::{Ran, binary, folder, run, text};
 
 #[path = "record/guest.rs"]
 mod guest;
+#[path = "record/odd_programs.rs"]
+mod odd_programs;
 #[path = "record/output.rs"]
 mod output;
 #[path = "record/programs.rs"]

@@ -91,3 +91,14 @@ fn a_runtime_folder_that_cannot_be_written_to_is_passed_over() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(timelines(folder.path()).len(), 1);
 }
+
+/// The process id is a part of the file's name, and of no folder's.
+#[test]
+fn a_folder_may_have_a_per_cent_sign_in_its_name() {
+    let folder = folder();
+    let folder = folder.path().join("50%pure");
+    fs::create_dir(&folder).expect("a folder");
+    let ran = recorded(&folder, &["--quiet"], &["true"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(timelines(&folder).len(), 1);
+}
