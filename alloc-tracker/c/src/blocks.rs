@@ -36,6 +36,10 @@ const CATEGORIES: [(Category, alloc_tracker::Category); 7] = [
     (Category::Workspace, alloc_tracker::Category::Workspace),
 ];
 
+/// How the layers of Python's imports begin. A block that a module allocated as it was imported, and that has a layer of its own, becomes
+/// that layer's: a program may build its network in a module that it imports.
+const IMPORT: &str = "import ";
+
 /// `category` is a [`Category`], or any other number that C passes.
 ///
 /// # Safety
@@ -46,5 +50,11 @@ pub unsafe extern "C" fn label(block: *mut c_void, category: u32, layer: *const 
     };
     // SAFETY: as the caller promises.
     let layer = (!layer.is_null()).then(|| hooks::name(&unsafe { text::read(layer) }));
-    hooks::label(block.cast(), category, layer).is_ok()
+    let labelled = match layer {
+        Some(layer) => {
+            hooks::label_of_layer(block.cast(), category, layer, |within| hooks::text(within).starts_with(IMPORT))
+        }
+        None => hooks::label(block.cast(), category, None),
+    };
+    labelled.is_ok()
 }

@@ -3,6 +3,7 @@ are those of ``alloc-tracker record``."""
 
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 from typing import List, Tuple
@@ -21,6 +22,16 @@ def _split(words: List[str]) -> Tuple[List[str], List[str]]:
     return words[:at], words[at:]
 
 
+def _python_options() -> List[str]:
+    """The options that this Python was given, such as ``-O`` and ``-u``."""
+    if hasattr(sys, "orig_argv"):
+        before = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
+        if before[-2:-1] == ["-m"]:
+            return before[:-2]
+    # Up to Python 3.9, and where another option is in one word with `-m`. That of unbuffered output is not among them.
+    return subprocess._args_from_interpreter_flags()
+
+
 def _recorder() -> str:
     """The program ``alloc-tracker``: beside this Python, as pip puts it there, or in PATH."""
     folders = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
@@ -36,7 +47,7 @@ def main() -> None:
         os.execv(_recorder(), ["alloc-tracker", "record", "--help"])
     if not program or program == ["-m"]:
         raise SystemExit(_USAGE)
-    os.execv(_recorder(), ["alloc-tracker", "record", *options, "--", sys.executable, *program])
+    os.execv(_recorder(), ["alloc-tracker", "record", *options, "--", sys.executable, *_python_options(), *program])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,20 @@
 """Phases, layers, operators and steps, as context managers and decorators."""
 
+import threading
 from contextlib import ContextDecorator
 from typing import Any, List
 
 from ._library import Scope, functions, text
+
+
+class _Thread(threading.local):
+    open = 0
+    """How many of the program's own scopes are entered on this thread."""
+    phases = 0
+    """How many of them are phases."""
+
+
+thread = _Thread()
 
 
 class _Named(ContextDecorator):
@@ -12,6 +23,7 @@ class _Named(ContextDecorator):
 
     _enter: Any = None
     """The library's function; None where the library is not there."""
+    _is_phase = False
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -24,10 +36,14 @@ class _Named(ContextDecorator):
     def __enter__(self) -> "_Named":
         if self._enter is not None:
             self._entered.append(self._enter(self._text))
+            thread.open += 1
+            thread.phases += self._is_phase
         return self
 
     def __exit__(self, *_error) -> None:
         if functions is not None:
+            thread.open -= 1
+            thread.phases -= self._is_phase
             functions.leave(self._entered.pop())
 
     def __repr__(self) -> str:
@@ -38,6 +54,7 @@ class phase(_Named):
     """What this thread allocates until the end belongs to this phase, such as ``"forward"``."""
 
     _enter = functions and functions.enter_phase
+    _is_phase = True
 
 
 class layer(_Named):
@@ -55,9 +72,14 @@ class op(_Named):
 
 
 class step(ContextDecorator):
-    """A training step. The timeline has the peak of each. One that begins ends the one before."""
+    """A training step. The timeline has the peak of each. One that begins ends the one before. In a program that has begun one, no other steps are told:
+    otherwise PyTorch's batches, forward passes and optimizers tell them."""
+
+    is_used = False
+    """Whether the program has begun one."""
 
     def __enter__(self) -> "step":
+        step.is_used = True
         if functions is not None:
             functions.begin_step()
         return self

@@ -205,6 +205,21 @@ fn small_objects_belong_to_layers_when_asked_for() {
     assert!((list + 1_600_000..list + 1_700_000).contains(&all), "{list} {all}");
 }
 
+/// The program has the interpreter's options that were typed before `-m`.
+#[test]
+fn options_of_the_interpreter_are_passed_on() {
+    let folder = folder();
+    let Some(mut python) = python() else { return };
+    let script = folder.path().join("options.py");
+    fs::write(&script, "import sys\nprint(sys.flags.optimize, sys.flags.dont_write_bytecode, sys.argv)\n")
+        .expect("a file");
+    let out = folder.path().join("run.timeline.json");
+    python.env_remove("PYTHONDONTWRITEBYTECODE");
+    python.args(["-OO", "-B", "-m", "alloc_tracker", "--stacks", "off", "-o", text(&out), text(&script), "-m", "x"]);
+    let ran = run(&mut python);
+    assert_eq!(ran.stdout, format!("2 1 ['{}', '-m', 'x']\n", script.display()), "{}", ran.stderr);
+}
+
 #[test]
 fn what_cannot_be_run_is_said() {
     let Some(mut python) = python() else { return };

@@ -53,7 +53,11 @@ unsafe fn call_module(
         let around = running();
         let is_told = match enter_named(python, paths, module, false) {
             Some(true) => true,
-            Some(false) => python.handle_signals() && python.tell(begin, arguments, count),
+            Some(false) => {
+                // The values of named arguments stand behind the others.
+                let named = if names.is_null() { 0 } else { python.length(names).cast_unsigned() };
+                python.handle_signals() && python.tell(begin, arguments, count + named)
+            }
             None => {
                 python.forget();
                 true

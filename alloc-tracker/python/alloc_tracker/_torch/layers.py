@@ -1,5 +1,6 @@
 """The layers of a network: a module's forward pass is a scope with the module's path."""
 
+import itertools
 import threading
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
@@ -20,6 +21,16 @@ def _is_graph(module: Any) -> bool:
     """Whether it is a graph as `torch.compile` makes it. That is no layer: what runs it is one."""
     is_graph = any(kind.__name__ == "GraphModule" for kind in type(module).__mro__)
     return is_graph and (not module._modules or hasattr(module, "compile_subgraph_reason"))
+
+
+def _is_unowned_parametrization(whole: Any) -> bool:
+    """Whether it is the list of a parameter's parametrizations, and no module has it (torch.nn.utils.parametrize)."""
+    return any(kind.__name__ == "ParametrizationList" for kind in type(whole).__mro__)
+
+
+def _has_parameters(network: Any) -> bool:
+    """Whether any module of it has a parameter."""
+    return any(parameter is not None for _, part in _parts(network) for parameter in part._parameters.values())
 
 
 def _parts(network: Any, path: str = "", met: Optional[Set[int]] = None) -> Iterator[Tuple[str, Any]]:
@@ -153,12 +164,15 @@ class Layers:
                 return
             self._call(module, twin)
         outer = self._paths.get(self._running.innermost())
+        if id(module) not in self._paths and _is_unowned_parametrization(self._whole(module)):
+            # PyTorch tries it, before it is a part of a network.
+            return
         if outer is None:
             self._begin_network(module, args)
         elif id(module) not in self._paths:
             whole = self._whole(module)
-            if whole is not module and id(whole) in self._named:
-                # A module that has become a part of the network after the first pass.
+            if id(whole) in self._named or _has_parameters(whole):
+                # A module that has become a part of the network after the first pass, or a network that is no part of the one that uses it.
                 self._name(whole)
             if id(module) not in self._paths:
                 # One that is no attribute of another.
@@ -185,7 +199,7 @@ class Layers:
         if id(module) not in self._paths:
             # It is no part of that any more.
             self._name(module)
-        if self._phases.thread.backward:
+        if self._phases.is_in_backward():
             # A checkpoint computes again. That is part of the backward pass.
             return
         if self._thread.phase is not None:
@@ -197,7 +211,8 @@ class Layers:
         self._label_inputs(given)
         if self._torch.is_grad_enabled():
             self._phases.begin_step()
-            self._thread.phase = self._phases.enter(b"forward")
+            is_loss = isinstance(module, self._torch.nn.modules.loss._Loss)
+            self._thread.phase = self._phases.enter(b"loss" if is_loss else b"forward")
         else:
             self._thread.phase = self._phases.enter(b"infer")
 
@@ -211,15 +226,15 @@ class Layers:
 
     def _name(self, network: Any) -> None:
         """Names all modules of a network by their paths, and labels what they have. The paths of a second network begin with the
-        name of its type."""
+        name of its type, and those of another one of this type with a number as well."""
         is_whole = True
         kind = type(network).__name__
         parts = list(_parts(network))
-        has_parameters = any(parameter is not None for _, part in parts for parameter in part._parameters.values())
+        has_parameters = _has_parameters(network)
         prefix = self._named.get(id(network))
         is_new = prefix is None
         if prefix is None:
-            prefix = f"{kind}." if has_parameters and self._networks else ""
+            prefix = self._free_prefix(kind) if has_parameters and self._networks else ""
         owned: Dict[int, str] = {}
         for path, module in parts:
             layer = self._layer_at(prefix, path, module)
@@ -229,6 +244,12 @@ class Layers:
         if is_whole and is_new:
             self._named[id(network)] = prefix
             self._networks += has_parameters
+
+    def _free_prefix(self, kind: str) -> str:
+        """What the paths of no network begin with that is still there."""
+        taken = set(self._named.values())
+        names = itertools.chain([f"{kind}."], (f"{kind}#{number}." for number in itertools.count(2)))
+        return next(name for name in names if name not in taken)
 
     def moved(self, module: Any) -> None:
         """What a module has may lie elsewhere since. One that has no layer yet gets one later."""
@@ -254,7 +275,7 @@ class Layers:
     def _layer_at(self, prefix: str, path: str, module: Any) -> str:
         """The layer of a module at this path. `torch.compile` puts a module around the one that it compiles, which keeps its name."""
         own = ".".join(part for part in path.split(".") if part != "_orig_mod")
-        return prefix + own if own else type(module).__name__
+        return prefix + own if own else prefix[:-1] or type(module).__name__
 
     def _call(self, module: Any, path: str) -> Tuple[str, int]:
         named = self._paths[id(module)] = path, self._layer(text(path))

@@ -5,6 +5,7 @@ import sys
 import threading
 from typing import Any, Callable, List, Optional, Tuple
 
+from .. import _scopes as scopes
 from .._library import HAS_BUILTINS, functions, made
 from .safely import Watch
 
@@ -17,8 +18,9 @@ class _Thread(threading.local):
     """What a thread is in."""
 
     def __init__(self) -> None:
-        self.loss: Any = None
-        """The scope between the end of a forward pass and what follows."""
+        self.losses: List[Tuple[Any, int]] = []
+        """The scopes between the end of a forward pass and what follows, each with how many scopes of the program's own were entered: there is more than one where the
+        program has entered one since and not left it."""
         self.backward = 0
         """How many backward passes run on this thread, within each other."""
         self.compiles = False
@@ -30,10 +32,17 @@ class _Thread(threading.local):
 class Phases:
     """Enters phases, and knows whether a step is open."""
 
-    def __init__(self, watch: Watch, library: Any) -> None:
+    def __init__(self, torch: Any, watch: Watch, library: Any) -> None:
         self._watch, self._library = watch, library
+        self._is_grad_enabled = torch.is_grad_enabled
+        # Present since PyTorch 2.1. The engine's threads, of which each device has one, are in no backward pass that Python began.
+        self._graph_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.thread = _Thread()
         self._in_step = False
+
+    def is_in_backward(self) -> bool:
+        """Whether a backward pass runs on this thread."""
+        return self.thread.backward > 0 or self._graph_task() != -1
 
     def enter(self, name: bytes) -> Any:
         """Enters a phase, which ends the loss."""
@@ -65,25 +74,30 @@ class Phases:
             del begun[over:]
 
     def begin_loss(self) -> None:
-        """What comes after a forward pass that will need a backward pass, until that or another phase begins."""
+        """What comes after a forward pass that will need a backward pass, until that or another phase begins; in a phase of the program's own it stays in that."""
         self.end_loss()
-        self.thread.loss = functions.enter_phase(b"loss")
+        if scopes.thread.phases:
+            return
+        self.thread.losses.append((functions.enter_phase(b"loss"), scopes.thread.open))
 
     def end_loss(self) -> None:
-        """Does nothing where the program has left that scope with one of its own around it."""
-        if self.thread.loss is not None:
-            functions.leave(self.thread.loss)
-            self.thread.loss = None
+        """Does nothing where the program has left that scope with one of its own around it. One within which the program has entered a scope ends
+        later: to leave it would be to leave that too."""
+        losses = self.thread.losses
+        while losses and losses[-1][1] >= scopes.thread.open:
+            functions.leave(losses.pop()[0])
 
     def begin_step(self) -> None:
-        """The first batch or forward pass after an optimizer's step begins the next step."""
-        if not self._in_step:
+        """The first batch or forward pass after an optimizer's step begins the next step, unless the program says itself where steps begin."""
+        if scopes.step.is_used:
+            self._in_step = False
+        elif not self._in_step:
             self._in_step = True
             functions.begin_step()
 
     def end_step(self) -> None:
         """After the optimizer's step."""
-        if self._in_step:
+        if self._in_step and not scopes.step.is_used:
             self._in_step = False
             functions.end_step()
 
@@ -110,7 +124,9 @@ class Phases:
         met = self._watch.safely(met)
 
         def begin() -> Any:
-            self.begin_step()
+            # Without gradients it is a batch to validate with.
+            if self._is_grad_enabled():
+                self.begin_step()
             return self.enter(b"data")
 
         def end(scope: Any, batch: Any) -> None:

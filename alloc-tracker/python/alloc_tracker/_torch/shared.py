@@ -5,6 +5,7 @@ import ctypes
 import functools
 from typing import Any, Callable, Optional, Tuple
 
+from .phases import Phases
 from .safely import Watch
 
 _NEW = ("_new_using_fd_cpu", "_new_using_filename_cpu")
@@ -28,7 +29,7 @@ def _functions() -> Optional[Tuple[Callable, Callable]]:
     return mapped, handed_over
 
 
-def watch_shared(torch: Any, watch: Watch) -> None:
+def watch_shared(torch: Any, watch: Watch, phases: Phases) -> None:
     """Has tensors in shared memory told from now on."""
     found = _functions()
     if found is None:
@@ -49,13 +50,11 @@ def watch_shared(torch: Any, watch: Watch) -> None:
             handed_over(storage.data_ptr())
 
     def makes(make: Callable, tell: Callable) -> Any:
-        @functools.wraps(make)
-        def wrapped(*args: Any, **named: Any) -> Any:
-            storage = make(*args, **named)
-            tell(storage)
-            return storage
+        def end(_begun: Any, storage: Any) -> None:
+            if storage is not None:
+                tell(storage)
 
-        return staticmethod(wrapped)
+        return staticmethod(phases.around(make, lambda: None, end))
 
     def moves(move: Callable, tell: Callable) -> Any:
         @functools.wraps(move)

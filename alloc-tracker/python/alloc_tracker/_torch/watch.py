@@ -27,7 +27,7 @@ def install(torch: Any) -> None:
     told = tell(torch, torch_functions)
     watch, modules_run = Watch(torch), running(torch_functions)
     labels = Labels(watch, torch_functions.layer, modules_run, bool(told & GRADIENTS))
-    phases = Phases(watch, torch_functions)
+    phases = Phases(torch, watch, torch_functions)
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
 
     def registered(category: Category) -> Any:
@@ -62,7 +62,7 @@ def install(torch: Any) -> None:
     iterator = loading._BaseDataLoaderIter
     iterator.__next__ = phases.in_data(iterator, layers.inputs)
     _tell_moved(torch, watch, layers, phases)
-    watch_shared(torch, watch)
+    watch_shared(torch, watch, phases)
     _before_compiling(torch, watch, torch_functions, modules_run, layers, phases)
     functions.fact(b"torch", torch.__version__.encode())
 
