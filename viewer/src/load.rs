@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use alloc_timeline::log::path_beside;
 use alloc_timeline::{LoadError, Record};
 use anyhow::{Result, anyhow};
 
@@ -63,9 +64,9 @@ fn with_next_step(error: LoadError) -> String {
 fn next_step(error: &LoadError) -> String {
     match error {
         LoadError::Io { path, .. } | LoadError::Empty { path } | LoadError::Truncated { path, .. }
-            if log_of(path).exists() =>
+            if path_beside(path).exists() =>
         {
-            format!("its log is there: rebuild it with `viewer recover {}`", in_shell(&log_of(path)))
+            format!("its log is there: rebuild it with `viewer recover {}`", in_shell(&path_beside(path)))
         }
         LoadError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             "check the path, or see `viewer --help` for the commands".to_owned()
@@ -84,13 +85,6 @@ fn next_step(error: &LoadError) -> String {
         }
         _ => "use a newer viewer".to_owned(),
     }
-}
-
-/// The path of the log that a recorder keeps until its timeline is finished.
-fn log_of(timeline: &Path) -> PathBuf {
-    let mut log = timeline.as_os_str().to_owned();
-    log.push(".log");
-    log.into()
 }
 
 /// Whether the first line of the file is a record of a recorder's log.

@@ -77,7 +77,8 @@ pub fn run(typed: &RecordArgs, program: &Program, given: &Given, output: &Path) 
 /// first may be another user's, after `su`.
 fn processes_folder() -> Result<TempDir> {
     let make = |folder: &Path| tempfile::Builder::new().prefix("alloc-tracker-").tempdir_in(folder);
-    let private = std::env::var_os("XDG_RUNTIME_DIR").and_then(|folder| make(Path::new(&folder)).ok());
+    let private = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let private = private.and_then(|folder| make(&folder).ok());
     let folder = std::env::temp_dir();
     private.map_or_else(|| make(&folder), Ok).with_context(|| {
         let what = "no folder can be made there for what the recorded processes say";

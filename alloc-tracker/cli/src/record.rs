@@ -72,6 +72,8 @@ fn output(typed: &RecordArgs, program: &Path) -> Result<PathBuf> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let output = typed.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}-%p.timeline.json")));
     let output = std::path::absolute(&output).with_context(|| format!("{}: is no path", output.display()))?;
+    // What a link leads to is replaced. Another file would take the place of the link.
+    let output = behind_links(&output);
     let folder = output.parent().unwrap_or(Path::new("/"));
     tempfile::tempfile_in(folder).with_context(|| {
         format!("{}: no timeline can be written there; choose another place with -o", folder.display())
@@ -90,8 +92,7 @@ fn output(typed: &RecordArgs, program: &Path) -> Result<PathBuf> {
     if log::is_being_written(&log::path_beside(&output)) {
         bail!("{}: is being recorded by a process that runs; name another file with -o", output.display());
     }
-    // Another file would take the place of a link.
-    Ok(behind_links(&output))
+    Ok(output)
 }
 
 /// Whether that is the file to which standard output or standard error is redirected.

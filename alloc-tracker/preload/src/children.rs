@@ -114,7 +114,7 @@ mod tests {
             words.map(|word| unsafe { CStr::from_ptr(word) }.to_string_lossy().into_owned()).collect()
         };
         // SAFETY: as above.
-        unsafe { with_environment(environment.as_ptr(), File::Named, read) }
+        unsafe { with_environment(environment.as_ptr(), File::Named(ptr::null()), read) }
     }
 
     #[test]

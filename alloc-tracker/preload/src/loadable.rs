@@ -10,7 +10,10 @@ use alloc_tracker::unaided::{as_tracker, own_library};
 
 /// So much of a file is looked at, in bytes: program headers and the loader's name stand at its beginning.
 const BEGINNING: usize = 2048;
-/// The kernel follows interpreters of scripts at most so many times.
+/// Longer paths are not looked at, in bytes (`PATH_MAX`).
+const LONGEST_PATH: usize = 4096;
+/// The kernel follows interpreters of scripts at most so many times. (The command line says of the first program what this module says of others:
+/// `alloc-tracker/cli/src/{elf,program}.rs`.)
 const MOST_INTERPRETERS: usize = 5;
 
 /// This library's file, by the path by which it was loaded.
@@ -39,7 +42,7 @@ pub enum File {
     /// Open.
     Open(c_int),
     /// By its name, which is looked for in PATH.
-    Named,
+    Named(*const c_char),
 }
 
 impl File {
@@ -50,47 +53,78 @@ impl File {
     pub unsafe fn of(name: *const c_char) -> File {
         // SAFETY: as the caller promises.
         let has_slash = !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().contains(&b'/');
-        if has_slash { File::At(libc::AT_FDCWD, name) } else { File::Named }
+        if has_slash { File::At(libc::AT_FDCWD, name) } else { File::Named(name) }
     }
 
-    /// Whether the program can load this library, as far as can be told.
+    /// Whether the program can load this library, as far as can be told. What the kernel will refuse is said to.
     ///
     /// # Safety
-    /// A path is null or a C string.
+    /// A path and a name are null or C strings.
     pub unsafe fn can_load(self) -> bool {
         let Some(own) = own_file() else { return true };
-        // SAFETY: the path is a C string, and a descriptor that was opened here is closed here.
+        // SAFETY: the paths are C strings, and a descriptor that was opened here is closed here.
         unsafe {
             match open(libc::AT_FDCWD, own.as_ptr()) {
-                Some(file) => close(file),
-                None => return false,
+                Ok(file) => close(file),
+                Err(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ELOOP) => return false,
+                // This process has no descriptor left, say, which the new program will have.
+                Err(_) => {}
             }
-            match self {
-                File::Named => true,
-                File::Open(file) => can_load(file),
-                File::At(_, path) if path.is_null() => true,
-                File::At(folder, path) => match open(folder, path) {
-                    Some(file) => {
-                        let can = can_load(file);
-                        close(file);
-                        can
-                    }
-                    // The kernel will say what is wrong with it.
-                    None => true,
-                },
-            }
+            let opened = match self {
+                File::Open(file) => return can_load(file),
+                File::At(_, path) | File::Named(path) if path.is_null() => return true,
+                File::At(folder, path) => open(folder, path).ok(),
+                File::Named(name) => open_named(CStr::from_ptr(name).to_bytes()),
+            };
+            opened.is_none_or(|file| {
+                let can = can_load(file);
+                close(file);
+                can
+            })
         }
     }
 }
 
+/// Opens the first file of that name in PATH that can be executed, as execvp(3) looks for it.
+///
+/// # Safety
+/// No other thread changes the environment meanwhile, as for execvp.
+unsafe fn open_named(name: &[u8]) -> Option<c_int> {
+    // SAFETY: as the caller promises; what getenv gives is null or a C string.
+    let folders = unsafe {
+        let set = libc::getenv(c"PATH".as_ptr());
+        if set.is_null() { c"/bin:/usr/bin" } else { CStr::from_ptr(set) }
+    };
+    let mut path = [0; LONGEST_PATH];
+    folders.to_bytes().split(|&byte| byte == b':').find_map(|folder| {
+        let folder = if folder.is_empty() { b"." } else { folder };
+        let end = folder.len() + 1 + name.len();
+        let whole = path.get_mut(..=end)?;
+        whole[..folder.len()].copy_from_slice(folder);
+        whole[folder.len()] = b'/';
+        whole[folder.len() + 1..end].copy_from_slice(name);
+        whole[end] = 0;
+        // SAFETY: it is a C string.
+        unsafe {
+            let path = whole.as_ptr().cast();
+            (libc::access(path, libc::X_OK) == 0).then(|| open(libc::AT_FDCWD, path).ok()).flatten()
+        }
+    })
+}
+
+/// Opens a file for reading. The error is `errno`.
+///
 /// # Safety
 /// `path` is a C string.
-unsafe fn open(folder: c_int, path: *const c_char) -> Option<c_int> {
+unsafe fn open(folder: c_int, path: *const c_char) -> Result<c_int, c_int> {
     // Whatever it is, a pipe among other things, nobody waits for it.
     let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
-    // SAFETY: as the caller promises. By the system call, because the function is a point at which a thread may be cancelled.
-    let file = unsafe { libc::syscall(libc::SYS_openat, folder, path, flags) };
-    c_int::try_from(file).ok().filter(|&file| file >= 0)
+    // SAFETY: as the caller promises; errno can be read in every thread. By the system call, because the function is a point at which a thread may be
+    // cancelled.
+    unsafe {
+        let file = libc::syscall(libc::SYS_openat, folder, path, flags);
+        c_int::try_from(file).ok().filter(|&file| file >= 0).ok_or_else(|| *libc::__errno_location())
+    }
 }
 
 /// # Safety
@@ -120,7 +154,7 @@ unsafe fn can_load(file: c_int) -> bool {
         match kind(bytes) {
             Kind::Script(path) => {
                 // SAFETY: `kind` has put a zero behind the path.
-                interpreter = unsafe { open(libc::AT_FDCWD, bytes[path..].as_ptr().cast()) };
+                interpreter = unsafe { open(libc::AT_FDCWD, bytes[path..].as_ptr().cast()) }.ok();
                 if interpreter.is_none() {
                     return true;
                 }
@@ -145,7 +179,7 @@ enum Kind {
 /// What a file is that begins with these bytes, of which the last is free.
 fn kind(bytes: &mut [u8]) -> Kind {
     let end = bytes.len() - 1;
-    if !bytes.starts_with(b"#!") {
+    if !bytes[..end].starts_with(b"#!") {
         return Kind::Program(can_load_beginning(&bytes[..end]));
     }
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -230,11 +264,24 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_looked_for_in_path() {
+        // SAFETY: nothing changes the environment here.
+        let open = |name: &[u8]| unsafe { open_named(name) };
+        let shell = open(b"sh").expect("a shell");
+        // SAFETY: it was opened here.
+        unsafe { close(shell) };
+        assert!(open(b"no-such-program").is_none() && open(&[b'x'; LONGEST_PATH]).is_none());
+    }
+
+    #[test]
     fn a_script_is_as_its_interpreter() {
         let mut musl = tempfile::NamedTempFile::new().expect("a file");
         musl.write_all(&program(2, NATIVE, "/lib/ld-musl-x86_64.so.1")).expect("room");
         let script = |interpreter: &str| file_can_load(format!("#! {interpreter} -x\nwords\n").as_bytes());
         assert!(!script(&musl.path().display().to_string()));
         assert!(script("/proc/self/exe") && script("/no/such/file"));
+        let mut short = tempfile::NamedTempFile::new().expect("a file");
+        short.write_all(b"#").expect("room");
+        assert!(script(&short.path().display().to_string()), "the kernel refuses it");
     }
 }

@@ -1,5 +1,5 @@
-//! `posix_spawn` and `posix_spawnp`, which start a program past the exec family: where the children of a thread are not recorded, the new
-//! program's environment says so.
+//! `posix_spawn` and `posix_spawnp`, which start a program past the exec family: where the children of a thread are not recorded, or the program cannot load this
+//! library, its environment says so.
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::children::with_environment;
@@ -8,7 +8,7 @@ use crate::next::{POSIX_SPAWN, POSIX_SPAWNP, Words};
 
 /// Defines a function that goes on to the C library's own with the environment that the new program is to have.
 macro_rules! spawns {
-    ($(#[$doc:meta])* $name:ident, $next:ident) => {
+    ($(#[$doc:meta])* $name:ident, $next:ident, $file:expr) => {
         $(#[$doc])*
         ///
         /// # Safety
@@ -24,7 +24,7 @@ macro_rules! spawns {
         ) -> c_int {
             let Some(spawn) = $next.get() else { return libc::ENOSYS };
             // SAFETY: the environment and all else are what the caller hands to the C library's function.
-            unsafe { with_environment(environment, File::of(file), |words| spawn(process, file, actions, attributes, arguments, words)) }
+            unsafe { with_environment(environment, $file(file), |words| spawn(process, file, actions, attributes, arguments, words)) }
         }
     };
 }
@@ -32,10 +32,12 @@ macro_rules! spawns {
 spawns!(
     /// `posix_spawn(3)`.
     posix_spawn,
-    POSIX_SPAWN
+    POSIX_SPAWN,
+    |path| File::At(libc::AT_FDCWD, path)
 );
 spawns!(
     /// `posix_spawnp(3)`.
     posix_spawnp,
-    POSIX_SPAWNP
+    POSIX_SPAWNP,
+    File::of
 );

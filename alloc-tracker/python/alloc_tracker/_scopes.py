@@ -1,13 +1,14 @@
 """Phases, layers, operators and steps, as context managers and decorators."""
 
-import threading
+import _thread
 from contextlib import ContextDecorator
-from typing import Any, List
+from typing import Any, List, Tuple
 
 from ._library import Scope, functions, text
 
 
-class _Thread(threading.local):
+class _Thread(_thread._local):
+    # Not of the module threading, which the program may never import.
     open = 0
     """How many of the program's own scopes are entered on this thread."""
     phases = 0
@@ -28,23 +29,26 @@ class _Named(ContextDecorator):
     def __init__(self, name: str) -> None:
         self._name = name
         self._text = text(name)
-        self._entered: List[Scope] = []
+        self._entered: List[Tuple[Scope, int]] = []
+        """Each with the thread that entered it. A generator may be closed by another."""
 
     def _recreate_cm(self):
         return type(self)(self._name)
 
     def __enter__(self) -> "_Named":
         if self._enter is not None:
-            self._entered.append(self._enter(self._text))
+            self._entered.append((self._enter(self._text), _thread.get_ident()))
             thread.open += 1
             thread.phases += self._is_phase
         return self
 
     def __exit__(self, *_error) -> None:
         if functions is not None:
-            thread.open -= 1
-            thread.phases -= self._is_phase
-            functions.leave(self._entered.pop())
+            scope, entered_by = self._entered.pop()
+            if entered_by == _thread.get_ident():
+                thread.open -= 1
+                thread.phases -= self._is_phase
+            functions.leave(scope)
 
     def __repr__(self) -> str:
         return f"alloc_tracker.{type(self).__name__}({self._name!r})"

@@ -23,7 +23,7 @@ pub static MALLOC_CONF: Option<&'static c_char> =
     unsafe { CONFIG.as_ptr().as_ref() };
 
 // A shared library that has the tracker keeps this symbol to itself: otherwise a jemalloc of the program's that was built in the same way would find these
-// settings, and the tracker's would find the program's. What it has here takes no place.
+// settings, and the tracker's would find the program's. The lines only say how visible the symbol is.
 #[cfg(target_os = "linux")]
 std::arch::global_asm!(".globl _rjem_malloc_conf", ".hidden _rjem_malloc_conf");
 

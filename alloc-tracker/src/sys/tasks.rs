@@ -28,7 +28,7 @@ pub fn thread_ids() -> io::Result<BTreeSet<u32>> {
     Ok(ids)
 }
 
-/// How many threads there are, by the kernel's own count (proc_pid_status(5)), from which none is missing. The file stays open, since the program may
+/// How many threads there are, by the kernel's own count (proc_pid_stat(5)), from which none is missing. The file stays open, since the program may
 /// come to have no /proc (chroot(2)).
 #[derive(Debug)]
 pub struct ThreadCount(Option<KeptFile>);
@@ -36,15 +36,16 @@ pub struct ThreadCount(Option<KeptFile>);
 impl ThreadCount {
     /// Opens the file.
     pub fn open() -> Self {
-        ThreadCount(KeptFile::open("/proc/self/status").ok())
+        ThreadCount(KeptFile::open("/proc/self/stat").ok())
     }
 
     /// The count now. The first thread counts until the process is over. `None` when it cannot be read.
     pub fn now(&self) -> Option<usize> {
-        let mut text = [0; 4096];
+        let mut text = [0; 1024];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
         let text = String::from_utf8_lossy(&text[..length]);
-        text.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+        // Behind the program's name, which may have brackets and blanks, the state is the first field, and this the eighteenth.
+        text.rsplit_once(") ")?.1.split(' ').nth(17)?.parse().ok()
     }
 }
 

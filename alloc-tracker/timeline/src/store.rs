@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::file::Timeline;
 use crate::kept_file::KeptFile;
 
+/// The kernel follows no more links (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+
 /// Writes `timeline` to a file beside `path`, and renames that when it is complete; see [`store_by`].
 ///
 /// # Errors
@@ -66,10 +69,20 @@ pub fn with_process_id(path: &Path, process: u32) -> PathBuf {
     }
 }
 
-/// The path that a link leads to, through further links; `path` itself where it is none, or leads to nothing.
+/// The path that a link leads to, through further links, whether a file is there or not yet. `path` itself where it is no link, or leads to a pipe.
 pub fn behind_links(path: &Path) -> PathBuf {
-    let is_link = path.is_symlink();
-    is_link.then(|| path.canonicalize().ok()).flatten().unwrap_or_else(|| path.to_owned())
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if !path.is_symlink() {
+            break;
+        }
+        match (path.canonicalize(), fs::read_link(&path)) {
+            (Ok(whole), _) => return whole,
+            (Err(_), Ok(next)) if !path.exists() => path = path.parent().unwrap_or(Path::new("")).join(next),
+            _ => break,
+        }
+    }
+    path
 }
 
 /// Writes `timeline` as one JSON object and a newline.

@@ -59,7 +59,7 @@ fn a_programs_own_scopes_and_steps_are_kept() {
     assert_eq!(of(200_000 * 4), [("loss", "")]);
 }
 
-/// The paths of a second network begin with its type, and those of a third of the same type with a number as well. A network that another uses has
+/// The paths of a second network begin with its type, and with a number where there is one of that type already. A network that another uses has
 /// paths of its own, and its parameters have layers.
 #[test]
 fn networks_are_told_apart() {
@@ -71,7 +71,7 @@ fn networks_are_told_apart() {
         requested_by_layer(&timeline, table, Category::Parameter)
     };
     let layers = |of: &[(&str, u64)]| of.iter().map(|(layer, count)| ((*layer).to_owned(), count * 4)).collect();
-    let several = [("0", 64 * 64 + 64), ("Sequential.0", 64 * 64 + 64), ("Sequential#2.0", 64 * 64 + 64)];
+    let several = [("0", 64 * 64 + 64), ("Sequential#2.0", 64 * 64 + 64), ("Sequential#3.0", 64 * 64 + 64)];
     assert_eq!(parameters("several"), layers(&several));
     let taught = [("Student.own", 64 * 32 + 32), ("Teacher.0", 64 * 512 + 512), ("Teacher.2", 512 * 32 + 32)];
     assert_eq!(parameters("taught"), layers(&[&several[..], &taught].concat()));

@@ -81,7 +81,7 @@ pub(super) fn wrote(path: &Path) -> String {
 }
 
 /// Whether `path` leads to what standard output leads to, as `/dev/stdout` does.
-fn is_stdout(path: &Path) -> bool {
+pub(super) fn is_stdout(path: &Path) -> bool {
     let identity = |metadata: Metadata| (metadata.dev(), metadata.ino(), metadata.rdev());
     let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
     fs::metadata(path).is_ok_and(|there| stdout.is_ok_and(|stdout| identity(there) == identity(stdout)))

@@ -53,6 +53,9 @@ pub(super) fn run(args: &ReconcileArgs) -> Result<Outcome> {
     if let Some(path) = &args.svg {
         let Some(chosen) = &chosen else { bail!("{}: it has no book, so there is nothing to draw", in_file()) };
         output::write(path, &waterfall_svg(&run, chosen), &[&args.file])?;
+        if output::is_stdout(path) {
+            return Ok(Outcome::Fine(String::new()));
+        }
     }
     if args.json {
         return Ok(Outcome::Fine(output::json(&as_json(&run, &args.at, chosen.as_ref()))?));

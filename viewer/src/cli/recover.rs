@@ -82,7 +82,8 @@ fn logs_of(path: &Path) -> Result<Vec<PathBuf>> {
 /// Writes the timeline of one log, and tells of it.
 fn recover(path: &Path, output: Option<&Path>) -> Result<String> {
     let file = File::open(path).with_context(|| format!("{}: cannot be read; check the path", path.display()))?;
-    if !is_log(path) && alloc_timeline::load(path).is_ok() {
+    // A pipe can be read once.
+    if path.is_file() && !is_log(path) && alloc_timeline::load(path).is_ok() {
         bail!("{}: is a timeline, and no log: nothing has to be recovered", path.display());
     }
     let out = match output {
@@ -91,6 +92,11 @@ fn recover(path: &Path, output: Option<&Path>) -> Result<String> {
     };
     output::refuse_inputs(&out, &[path])?;
     let recovered = log::recover(BufReader::new(file), path)?;
+    if output::is_stdout(&out) {
+        let mut text = Vec::new();
+        alloc_timeline::encode(&recovered.timeline, &mut text).context("the timeline cannot be written as JSON")?;
+        return String::from_utf8(text).context("the timeline is no text");
+    }
     store(&recovered.timeline, &out)
         .with_context(|| format!("{}: cannot be written; choose another place with -o", out.display()))?;
     let peak = &recovered.timeline.peak;

@@ -24,9 +24,7 @@ fn is_fit(text: &str) -> bool {
 fn tables_and_charts_have_no_control_characters() {
     let folder = Folder::new();
     let file = folder.store("x.timeline.json", &run());
-    for command in
-        [&["summary"][..], &["owners"], &["series", "--by", "layer"], &["stacks"], &["reconcile"], &["steps"]]
-    {
+    for command in [&["summary"][..], &["owners"], &["series", "--by", "layer"], &["stacks"], &["reconcile"]] {
         let [name, options @ ..] = command else { continue };
         let answer = viewer(&[&[name, file.as_str()], options].concat());
         assert_eq!(answer.code, 0, "{}", answer.err);

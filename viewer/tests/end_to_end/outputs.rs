@@ -35,6 +35,21 @@ fn standard_output_by_its_path_gets_the_text_and_nothing_else() {
 }
 
 #[test]
+fn a_recovered_timeline_and_a_picture_go_to_standard_output_alone() {
+    let folder = Folder::new();
+    let file = folder.store("x.timeline.json", &nets::mobilenet());
+    let log = folder.path("y.timeline.json.log");
+    alloc_timeline::log::write_all(&alloc_timeline::Assembler::new().records(), &mut File::create(&log).unwrap())
+        .unwrap();
+    let recovered = viewer(&["recover", &shown(&log), "-o", "/dev/stdout"]);
+    assert_eq!(recovered.code, 0, "{}", recovered.err);
+    assert!(serde_json::from_str::<Timeline>(&recovered.out).is_ok(), "{}", recovered.out);
+    let picture = viewer(&["reconcile", &file, "--svg", "/dev/stdout"]);
+    assert_eq!(picture.code, 0, "{}", picture.err);
+    assert!(picture.out.starts_with("<svg") && picture.out.trim_end().ends_with("</svg>"), "{}", picture.out);
+}
+
+#[test]
 fn a_pipe_takes_a_recovered_timeline() {
     let folder = Folder::new();
     let log = folder.path("x.timeline.json.log");

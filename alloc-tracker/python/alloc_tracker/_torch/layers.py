@@ -23,9 +23,9 @@ def _is_graph(module: Any) -> bool:
     return is_graph and (not module._modules or hasattr(module, "compile_subgraph_reason"))
 
 
-def _is_unowned_parametrization(whole: Any) -> bool:
-    """Whether it is the list of a parameter's parametrizations, and no module has it (torch.nn.utils.parametrize)."""
-    return any(kind.__name__ == "ParametrizationList" for kind in type(whole).__mro__)
+def _is_parametrization_list(module: Any) -> bool:
+    """Whether it is the list of a parameter's parametrizations (torch.nn.utils.parametrize)."""
+    return any(kind.__name__ == "ParametrizationList" for kind in type(module).__mro__)
 
 
 def _has_parameters(network: Any) -> bool:
@@ -65,8 +65,10 @@ class Layers:
         """By identity: each module that has a path, weakly."""
         self._owners: Dict[int, Any] = {}
         """By identity: the module of which each is a part, weakly."""
-        self._named: Dict[int, str] = {}
-        """By identity: the networks whose modules have paths, each with what those begin with."""
+        self._prefixes: Dict[int, str] = {}
+        """By identity: what the paths of each network begin with."""
+        self._named: Set[int] = set()
+        """The identities of the networks of which all parts are labelled. One whose parameters get their sizes in a first pass is not yet."""
         self._holders: Dict[int, Any] = {}
         """By identity: the modules that have parameters of their own, weakly."""
         self._networks = 0
@@ -164,8 +166,8 @@ class Layers:
                 return
             self._call(module, twin)
         outer = self._paths.get(self._running.innermost())
-        if id(module) not in self._paths and _is_unowned_parametrization(self._whole(module)):
-            # PyTorch tries it, before it is a part of a network.
+        if id(module) not in self._paths and _is_parametrization_list(self._whole(module)):
+            # No module has it: PyTorch tries it, before it is a part of a network.
             return
         if outer is None:
             self._begin_network(module, args)
@@ -226,28 +228,29 @@ class Layers:
 
     def _name(self, network: Any) -> None:
         """Names all modules of a network by their paths, and labels what they have. The paths of a second network begin with the
-        name of its type, and those of another one of this type with a number as well."""
+        name of its type, and with a number where there is one of this type already."""
         is_whole = True
         kind = type(network).__name__
         parts = list(_parts(network))
         has_parameters = _has_parameters(network)
-        prefix = self._named.get(id(network))
-        is_new = prefix is None
+        prefix = self._prefixes.get(id(network))
         if prefix is None:
             prefix = self._free_prefix(kind) if has_parameters and self._networks else ""
+            self._prefixes[id(network)] = prefix
+            self._networks += has_parameters
         owned: Dict[int, str] = {}
         for path, module in parts:
             layer = self._layer_at(prefix, path, module)
             if id(module) not in self._paths:
                 self._call(module, layer)
             is_whole = self._label(module, layer, owned) and is_whole
-        if is_whole and is_new:
-            self._named[id(network)] = prefix
-            self._networks += has_parameters
+        if is_whole:
+            self._named.add(id(network))
 
     def _free_prefix(self, kind: str) -> str:
-        """What the paths of no network begin with that is still there."""
-        taken = set(self._named.values())
+        """The first prefix that no living network has. The paths of the first network have none, but the layer of its outermost module is its type."""
+        known = list(self._prefixes.items())
+        taken = {prefix or f"{type(self.module(identity)).__name__}." for identity, prefix in known}
         names = itertools.chain([f"{kind}."], (f"{kind}#{number}." for number in itertools.count(2)))
         return next(name for name in names if name not in taken)
 
@@ -287,7 +290,8 @@ class Layers:
         # Two threads that met it at once have each seen to its end.
         self._paths.pop(module, None)
         self._modules.pop(module, None)
-        self._named.pop(module, None)
+        self._named.discard(module)
+        self._prefixes.pop(module, None)
 
     def module(self, identity: int) -> Optional[Any]:
         """The module that ``id`` gives this for, if it has a path."""

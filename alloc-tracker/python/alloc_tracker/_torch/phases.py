@@ -76,7 +76,7 @@ class Phases:
     def begin_loss(self) -> None:
         """What comes after a forward pass that will need a backward pass, until that or another phase begins; in a phase of the program's own it stays in that."""
         self.end_loss()
-        if scopes.thread.phases:
+        if scopes.thread.phases > 0:
             return
         self.thread.losses.append((functions.enter_phase(b"loss"), scopes.thread.open))
 

@@ -45,11 +45,14 @@ fn a_file_that_another_run_is_recording_is_refused() {
     let mut first = first.spawn().expect("alloc-tracker");
     let log = folder.path().join("run-2.timeline.json.log");
     super::wait_for("the second program's log", || (ready.exists() && log.exists()).then_some(()));
-    let refused = recorded(folder.path(), &["-o", "run-2.timeline.json"], &["true"]);
+    symlink("run-2.timeline.json", folder.path().join("link.json")).expect("a link");
+    let refused = ["run-2.timeline.json", "link.json"].map(|name| recorded(folder.path(), &["-o", name], &["true"]));
     super::running::kill(first.id(), libc::SIGTERM);
     first.wait().expect("a child");
-    assert_eq!(refused.code, Some(125), "{}", refused.stderr);
-    assert!(refused.stderr.contains("is being recorded by a process that runs"), "{}", refused.stderr);
+    for refused in refused {
+        assert_eq!(refused.code, Some(125), "{}", refused.stderr);
+        assert!(refused.stderr.contains("is being recorded by a process that runs"), "{}", refused.stderr);
+    }
 }
 
 #[test]
