@@ -36,9 +36,8 @@ const CATEGORIES: [(Category, alloc_tracker::Category); 7] = [
     (Category::Workspace, alloc_tracker::Category::Workspace),
 ];
 
-/// How the layers of Python's imports begin. A block that a module allocated as it was imported, and that has a layer of its own, becomes
-/// that layer's: a program may build its network in a module that it imports.
-const IMPORT: &str = "import ";
+/// How the names of the layers of Python's imports begin.
+pub const IMPORT: &str = "import ";
 
 /// `category` is a [`Category`], or any other number that C passes.
 ///
@@ -50,11 +49,7 @@ pub unsafe extern "C" fn label(block: *mut c_void, category: u32, layer: *const 
     };
     // SAFETY: as the caller promises.
     let layer = (!layer.is_null()).then(|| hooks::name(&unsafe { text::read(layer) }));
-    let labelled = match layer {
-        Some(layer) => {
-            hooks::label_of_layer(block.cast(), category, layer, |within| hooks::text(within).starts_with(IMPORT))
-        }
-        None => hooks::label(block.cast(), category, None),
-    };
-    labelled.is_ok()
+    // A program may build its network in a module that it imports.
+    let is_imports = |allocated_in| hooks::text(allocated_in).starts_with(IMPORT);
+    hooks::label_of_layer(block.cast(), category, layer.unwrap_or_default(), is_imports).is_ok()
 }

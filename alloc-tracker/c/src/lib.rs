@@ -24,5 +24,5 @@ mod session;
 mod api;
 
 pub use api::{Api, alloc_tracker_api};
-pub use blocks::Category;
+pub use blocks::{Category, IMPORT};
 pub use scopes::Scope;

@@ -1,12 +1,10 @@
 //! `alloc-tracker record`: everything that can be refused is refused first, then the program runs, then its timelines are
 //! told of.
-use std::fs::{self, File, Metadata};
+use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::{behind_links, dump_path, log, sampling};
+use alloc_timeline::{behind_links, dump_path, leads_to_stream, log, sampling};
 use anyhow::{Context, Result, bail};
 
 use crate::args::RecordArgs;
@@ -84,22 +82,14 @@ fn output(typed: &RecordArgs, program: &Path) -> Result<PathBuf> {
     if output.is_dir() {
         bail!("{}: is a folder; name a file in it, such as run-%p.timeline.json", output.display());
     }
-    let there = fs::metadata(&output);
-    let is_special = there.as_ref().is_ok_and(|there| !there.is_file());
-    if is_special || there.is_ok_and(|there| is_stream(&there)) {
+    let is_stream = leads_to_stream(&output, io::stdout()) || leads_to_stream(&output, io::stderr());
+    if is_stream || output.exists() && !output.is_file() {
         bail!("{}: is no file that can be replaced by a timeline; name another with -o", output.display());
     }
     if log::is_being_written(&log::path_beside(&output)) {
         bail!("{}: is being recorded by a process that runs; name another file with -o", output.display());
     }
     Ok(output)
-}
-
-/// Whether that is the file to which standard output or standard error is redirected.
-fn is_stream(file: &Metadata) -> bool {
-    let streams = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
-    let streams = streams.into_iter().flatten().filter_map(|stream| File::from(stream).metadata().ok());
-    streams.into_iter().any(|stream| (stream.dev(), stream.ino()) == (file.dev(), file.ino()))
 }
 
 /// Makes way for a timeline at `output`. A library that finds a timeline there, or the log of one, takes it for that of an earlier

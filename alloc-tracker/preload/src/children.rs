@@ -1,10 +1,10 @@
-//! Children that are not recorded, because they cannot load this library ([`File::can_load`]), or because they are none of the program's work: what a thread starts while it compiles the program (`torch.compile` runs compilers, and processes that
-//! run them).
+//! Children that are not recorded, because they cannot load this library ([`File::can_load`]), or because they are none of the program's
+//! work: what a thread starts while it compiles the program (`torch.compile` runs compilers, and processes that run them).
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
-use crate::loadable::{File, own_file};
+use crate::loadable::{File, without_own};
 use crate::next::Words;
 
 /// Without this variable a process is not recorded, though the library is preloaded.
@@ -32,8 +32,8 @@ pub extern "C" fn alloc_tracker_follow_children(follow: bool) -> bool {
     ARE_FOLLOWED.replace(follow)
 }
 
-/// Calls `exec` with the environment that the new program, which is this file, is to have: without the variable where it is not to be recorded, and without this
-/// library where it cannot load it.
+/// Calls `exec` with the environment that the new program is to have, whose file this is: without the variable where it is not to be
+/// recorded, and without this library where it cannot load it.
 ///
 /// # Safety
 /// `environment` is null or an array of C strings with a null at its end; a path in `file` is null or a C string.
@@ -57,7 +57,7 @@ pub unsafe fn with_environment<T>(environment: Words, file: File, exec: impl FnO
             continue;
         }
         if let (false, Some(libraries)) = (can_load, text.strip_prefix(PRELOADED)) {
-            match without_own(libraries, &mut preloaded) {
+            match write_without_own(libraries, &mut preloaded) {
                 Others::None => continue,
                 Others::Some => word = preloaded.as_ptr().cast(),
                 Others::TooMany => {}
@@ -78,14 +78,11 @@ enum Others {
     TooMany,
 }
 
-/// Writes `LD_PRELOAD` for these libraries without this one (ld.so(8): colons or blanks stand between them), with a zero at its end.
-fn without_own(libraries: &[u8], out: &mut [u8; LONGEST]) -> Others {
-    let own = own_file().map(CStr::to_bytes);
-    let others =
-        libraries.split(|byte| matches!(byte, b':' | b' ')).filter(|path| !path.is_empty() && Some(*path) != own);
+/// Writes `LD_PRELOAD` for these libraries without this one, with a zero at its end.
+fn write_without_own(libraries: &[u8], out: &mut [u8; LONGEST]) -> Others {
     out[..PRELOADED.len()].copy_from_slice(PRELOADED);
     let mut end = PRELOADED.len();
-    for path in others {
+    for path in without_own(libraries) {
         let begin = if end == PRELOADED.len() { end } else { end + 1 };
         let Some(place) = out.get_mut(begin..begin + path.len()).filter(|_| begin + path.len() < LONGEST) else {
             return Others::TooMany;

@@ -44,6 +44,7 @@ use alloc_c as _;
 use alloc_interpose as _;
 
 mod definition;
+mod loadable;
 mod loaded;
 #[cfg_attr(not(feature = "stacks"), allow(dead_code, reason = "stacks need more of it than torch does"))]
 mod memory;
@@ -61,7 +62,6 @@ mod shared_memory;
 mod thread_count;
 mod torch;
 
-mod loadable;
 mod output;
 
 mod children;

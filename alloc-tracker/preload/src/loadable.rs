@@ -30,8 +30,15 @@ pub fn find_own() {
 }
 
 /// This library's file; `None` where it is not known.
-pub fn own_file() -> Option<&'static CStr> {
+fn own_file() -> Option<&'static CStr> {
     OWN.get().map(CString::as_c_str)
+}
+
+/// The libraries beside this one that a value of `LD_PRELOAD` names (ld.so(8): colons or blanks stand between them).
+pub fn without_own(libraries: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let own = own_file().map(CStr::to_bytes);
+    let all = libraries.split(|byte| matches!(byte, b':' | b' '));
+    all.filter(move |path| !path.is_empty() && Some(*path) != own)
 }
 
 /// A program's file, as the functions are told of it that start one.

@@ -1,6 +1,10 @@
 //! What the environment says about recording.
 use std::env;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+use crate::loadable::without_own;
 
 /// Which processes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +52,15 @@ impl Settings {
             // SAFETY: as the caller promises.
             unsafe { env::remove_var(name) };
         }
-        let own = env::var_os("LD_PRELOAD").unwrap_or_default();
-        let own = own.to_string_lossy();
-        // `alloc-tracker record` puts its library before what was preloaded already.
-        let others = own.split_once([':', ' ']).map_or("", |(_, others)| others);
+        let preloaded = env::var_os("LD_PRELOAD").unwrap_or_default();
+        let others = without_own(preloaded.as_bytes()).collect::<Vec<_>>().join(&b':');
         // SAFETY: as the caller promises.
-        unsafe { if others.is_empty() { env::remove_var("LD_PRELOAD") } else { env::set_var("LD_PRELOAD", others) } }
+        unsafe {
+            if others.is_empty() {
+                env::remove_var("LD_PRELOAD")
+            } else {
+                env::set_var("LD_PRELOAD", OsStr::from_bytes(&others))
+            }
+        }
     }
 }

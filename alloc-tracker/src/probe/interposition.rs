@@ -146,8 +146,8 @@ fn own_address() -> usize {
 
 /// The shared library that holds the tracker, or `None` when it is part of the program.
 pub fn own_library() -> Option<std::path::PathBuf> {
-    // Found when the first session starts.
-    static FOUND: std::sync::OnceLock<Option<std::path::PathBuf>> = std::sync::OnceLock::new();
+    // Found before the recorder's threads ask, which may not wait for the loader.
+    static FOUND: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
     let find = || {
         let path = std::path::PathBuf::from(object_at(own_address())?.1);
         let name = path.file_name()?.to_string_lossy().into_owned();

@@ -88,5 +88,5 @@ pub use record::{Record, Sample};
 pub use samples::MAX_SAMPLES;
 pub use scope::{Category, Dimension, NONE, Row, Scope, split_by};
 pub use stacks::{Call, SampleCounts, SampledThread, Site, SiteColumn, SiteGrowth, SiteSums, Stacks};
-pub use store::{behind_links, dump_path, encode, store, store_by, with_process_id};
+pub use store::{behind_links, dump_path, encode, leads_to_stream, store, store_by, with_process_id};
 pub use unread::{Unread, UnreadRow};

@@ -1,6 +1,8 @@
 //! Writes files so that a reader sees the whole file or none.
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::file::Timeline;
@@ -83,6 +85,13 @@ pub fn behind_links(path: &Path) -> PathBuf {
         }
     }
     path
+}
+
+/// Whether `path` leads to what this open stream leads to, as `/dev/stdout` does for standard output.
+pub fn leads_to_stream(path: &Path, stream: impl AsFd) -> bool {
+    let identity = |file: Metadata| (file.dev(), file.ino(), file.rdev());
+    let open = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
+    fs::metadata(path).is_ok_and(|there| open.is_ok_and(|open| identity(there) == identity(open)))
 }
 
 /// Writes `timeline` as one JSON object and a newline.

@@ -1,8 +1,14 @@
 //! Networks in Python that change: parts that are set again, others in the places of those that have died, parameters that get other memory.
-use alloc_timeline::Category;
+use alloc_timeline::{Category, Snapshot, Timeline};
 use tests::{folder, requested, requested_by_layer, rows, tables};
 
 use super::python_torch::{python, recorded};
+
+/// The table of the only mark of this name.
+fn table<'a>(timeline: &'a Timeline, mark: &str) -> &'a Snapshot {
+    let [table] = tables(timeline, mark)[..] else { panic!("{mark}: not one table") };
+    table
+}
 
 #[test]
 fn a_part_that_is_set_again_and_again_leaves_nothing() {
@@ -19,7 +25,7 @@ fn networks_that_come_and_go_have_layers() {
     let Some(python) = python() else { return };
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "come_and_go.py");
-    let [trained] = tables(&timeline, "trained")[..] else { panic!("no table") };
+    let trained = table(&timeline, "trained");
     let gradients = [("Sequential.0", (64 * 32 + 32) * 4), ("Sequential.1", (32 * 4 + 4) * 4)];
     let gradients = gradients.map(|(layer, bytes)| (layer.to_owned(), bytes)).into();
     assert_eq!(requested_by_layer(&timeline, trained, Category::Gradient), gradients);
@@ -32,7 +38,7 @@ fn parameters_that_move_keep_their_layers() {
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "moved.py");
     for (mark, element) in [("named", 4), ("moved", 8)] {
-        let [table] = tables(&timeline, mark)[..] else { panic!("no table") };
+        let table = table(&timeline, mark);
         let parameters = [("0", 64 * 32 + 32), ("1", 32 + 32), ("2", 32 * 4 + 4)];
         let parameters = parameters.map(|(layer, count)| (layer.to_owned(), count * element)).into();
         assert_eq!(requested_by_layer(&timeline, table, Category::Parameter), parameters, "{mark}");
@@ -49,7 +55,7 @@ fn a_programs_own_scopes_and_steps_are_kept() {
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "own_scopes.py");
     assert_eq!(timeline.steps.len(), 3);
-    let [table] = tables(&timeline, "end")[..] else { panic!("no table") };
+    let table = table(&timeline, "end");
     let of = |requested: u64| {
         let rows = rows(&timeline, table).filter(|(_, row)| row.requested_bytes == requested);
         rows.map(|(scope, _)| (scope.phase.as_str(), scope.layer.as_str())).collect::<Vec<_>>()
@@ -67,7 +73,7 @@ fn networks_are_told_apart() {
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "several_networks.py");
     let parameters = |mark: &str| {
-        let [table] = tables(&timeline, mark)[..] else { panic!("no table") };
+        let table = table(&timeline, mark);
         requested_by_layer(&timeline, table, Category::Parameter)
     };
     let layers = |of: &[(&str, u64)]| of.iter().map(|(layer, count)| ((*layer).to_owned(), count * 4)).collect();
@@ -83,11 +89,11 @@ fn parametrizations_belong_to_their_modules() {
     let Some(python) = python() else { return };
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "parametrized.py");
-    let [built] = tables(&timeline, "built")[..] else { panic!("no table") };
+    let built = table(&timeline, "built");
     let data: Vec<_> = rows(&timeline, built).filter(|(_, row)| row.requested_bytes == 300_000 * 4).collect();
     let [(scope, row)] = data[..] else { panic!("{data:?}") };
     assert_eq!((scope.phase.as_str(), scope.layer.as_str(), row.category), ("", "", Category::Other));
-    let [trained] = tables(&timeline, "trained")[..] else { panic!("no table") };
+    let trained = table(&timeline, "trained");
     let weights =
         [("0", 256), ("0.parametrizations.weight", 256 * 256), ("2", 64), ("2.parametrizations.weight", 256 * 64)];
     let weights = weights.map(|(layer, count)| (layer.to_owned(), count * 4)).into();
@@ -102,7 +108,7 @@ fn a_loss_that_is_a_module_is_in_the_phase_of_the_loss() {
     let Some(python) = python() else { return };
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "loss_module.py");
-    let [table] = tables(&timeline, "lost")[..] else { panic!("no table") };
+    let table = table(&timeline, "lost");
     let kept: Vec<_> = rows(&timeline, table).filter(|(scope, _)| scope.layer == "CrossEntropyLoss").collect();
     let all = kept.iter().map(|(_, row)| row.requested_bytes).sum::<u64>();
     assert!(all >= 64 * 5000 * 4 && kept.iter().all(|(scope, _)| scope.phase == "loss"), "{kept:?}");
@@ -115,7 +121,7 @@ fn a_network_of_an_imported_module_has_its_layers() {
     let Some(python) = python() else { return };
     let folder = folder();
     let (_, timeline) = recorded(python, folder.path(), "imported_network.py");
-    let [table] = tables(&timeline, "trained")[..] else { panic!("no table") };
+    let table = table(&timeline, "trained");
     for category in [Category::Parameter, Category::Gradient, Category::OptimizerState] {
         let expected = [("0".to_owned(), (1000 * 500 + 500) * 4)].into();
         assert_eq!(requested_by_layer(&timeline, table, category), expected, "{category}");

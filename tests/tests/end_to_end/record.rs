@@ -47,6 +47,12 @@ fn timelines(folder: &Path) -> Vec<(PathBuf, Timeline)> {
     files.into_iter().map(load).collect()
 }
 
+/// Whether this user may do what only root may.
+fn is_root() -> bool {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// The logs in the folder.
 fn logs(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
@@ -248,8 +254,7 @@ fn what_cannot_be_recorded_is_refused_before_it_starts() {
     {
         refused(&program, 125, "linked statically");
     }
-    // SAFETY: geteuid takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } == 0 {
+    if is_root() {
         let setuid = executable("setuid", &own);
         std::os::unix::fs::chown(&setuid, Some(65534), None).expect("root may");
         fs::set_permissions(&setuid, fs::Permissions::from_mode(0o4755)).expect("root may");

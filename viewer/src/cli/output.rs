@@ -1,15 +1,13 @@
 //! What the tool writes: standard output and files.
 use std::borrow::Cow;
-use std::fs::{self, File, Metadata};
+use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::store_by;
+use alloc_timeline::{leads_to_stream, store_by};
 use anyhow::{Context, Result, bail};
 
-use crate::model::{is_unfit, name_of};
+use crate::model::{is_unfit_in_lines, name_of};
 use crate::view::Terminal;
 
 /// Prints `text`. It is no error when the reader has closed the pipe, as `head` does.
@@ -28,7 +26,7 @@ pub(super) fn print(text: &str) -> Result<()> {
 fn for_terminal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(|character| is_unfit(character) && !matches!(character, '\n' | '\t')) {
+    while let Some(at) = rest.find(is_unfit_in_lines) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let (kept, length) = match colour(from) {
@@ -80,11 +78,9 @@ pub(super) fn wrote(path: &Path) -> String {
     if is_stdout(path) { String::new() } else { format!("wrote {}\n", path.display()) }
 }
 
-/// Whether `path` leads to what standard output leads to, as `/dev/stdout` does.
+/// Whether `path` leads to what standard output leads to.
 pub(super) fn is_stdout(path: &Path) -> bool {
-    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino(), metadata.rdev());
-    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
-    fs::metadata(path).is_ok_and(|there| stdout.is_ok_and(|stdout| identity(there) == identity(stdout)))
+    leads_to_stream(path, io::stdout())
 }
 
 /// Refuses to write over a file that was read.

@@ -22,5 +22,5 @@ pub use operation::operation_of;
 pub use run::{Run, name_of, text_of};
 pub use scope::{Pass, ScopeNames, pass_of, scope_of};
 pub use short::shortened;
-pub use shown::{is_unfit, shown};
+pub use shown::{is_unfit, is_unfit_in_lines, shown};
 pub use time::{date, parse_time, time};

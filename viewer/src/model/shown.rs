@@ -6,6 +6,11 @@ pub fn is_unfit(character: char) -> bool {
     character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
+/// [`is_unfit`] in text of several lines, which has line ends and tabs.
+pub fn is_unfit_in_lines(character: char) -> bool {
+    is_unfit(character) && !matches!(character, '\n' | '\t')
+}
+
 /// `text` with a sign in place of each character that [`is_unfit`]. Names come from files, and those may come from anybody.
 pub fn shown(text: &str) -> String {
     text.replace(is_unfit, "\u{fffd}")

@@ -1,7 +1,7 @@
 //! A small writer for SVG. All text of SVG pictures is escaped here.
 use std::fmt::{self, Write};
 
-use crate::model::is_unfit;
+use crate::model::is_unfit_in_lines;
 
 /// A picture that is being drawn.
 #[derive(Debug, Default)]
@@ -81,8 +81,7 @@ impl fmt::Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '&' => f.write_str("&amp;")?,
                 '"' => f.write_str("&quot;")?,
-                '\n' | '\t' => f.write_char(character)?,
-                c if is_unfit(c) => f.write_char('\u{fffd}')?,
+                c if is_unfit_in_lines(c) => f.write_char('\u{fffd}')?,
                 c => f.write_char(c)?,
             }
         }

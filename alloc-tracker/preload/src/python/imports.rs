@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::Mutex;
 
+use alloc_c::IMPORT;
 use alloc_tracker::hooks::{self, Entered, Name};
 use alloc_tracker::unaided::as_tracker;
 
@@ -96,7 +97,7 @@ fn layer_of(module: &str) -> Option<Name> {
     let package = dots.nth(1).map_or(module, |(end, _)| &module[..end]);
     let name = || {
         // The word tells a script's `model.py` from its network's attribute `model`.
-        as_tracker(|| hooks::name(&format!("import {package}").replace('\0', "?")))
+        as_tracker(|| hooks::name(&format!("{IMPORT}{package}").replace('\0', "?")))
     };
     // Interpreters may each have a lock of their own, or none. A child that was forked while another thread had this one finds it locked for
     // good. So nobody waits: the name's number is looked up by its text, and not counted.

@@ -232,9 +232,9 @@ class Layers:
         is_whole = True
         kind = type(network).__name__
         parts = list(_parts(network))
-        has_parameters = _has_parameters(network)
         prefix = self._prefixes.get(id(network))
         if prefix is None:
+            has_parameters = _has_parameters(network)
             prefix = self._free_prefix(kind) if has_parameters and self._networks else ""
             self._prefixes[id(network)] = prefix
             self._networks += has_parameters

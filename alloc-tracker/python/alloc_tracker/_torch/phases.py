@@ -19,8 +19,8 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.losses: List[Tuple[Any, int]] = []
-        """The scopes between the end of a forward pass and what follows, each with how many scopes of the program's own were entered: there is more than one where the
-        program has entered one since and not left it."""
+        """The scopes between the end of a forward pass and what follows, each with how many scopes of the program's own were entered then. There is
+        more than one where the program has entered a scope since and not left it."""
         self.backward = 0
         """How many backward passes run on this thread, within each other."""
         self.compiles = False
@@ -35,7 +35,8 @@ class Phases:
     def __init__(self, torch: Any, watch: Watch, library: Any) -> None:
         self._watch, self._library = watch, library
         self._is_grad_enabled = torch.is_grad_enabled
-        # Present since PyTorch 2.1. The engine's threads, of which each device has one, are in no backward pass that Python began.
+        # The number of the backward pass that the calling thread computes, or -1; since PyTorch 2.1. A thread of the engine's computes one that
+        # another thread has begun: each GPU has such a thread.
         self._graph_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.thread = _Thread()
         self._in_step = False

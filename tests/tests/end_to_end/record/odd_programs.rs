@@ -6,7 +6,7 @@ use std::process::Command;
 use tests::{binary, folder, run, text};
 
 use super::programs::compiled_with;
-use super::{recorded, timelines};
+use super::{is_root, recorded, timelines};
 
 /// Compiles `source` and runs it in both ways: what it prints, and its exit code, must be `said` and `code` both times. Returns the number of
 /// timelines; `None` without a compiler.
@@ -80,8 +80,7 @@ int main(void) {
 /// The recorder ends a program whose last thread has ended; it counts threads in a file that the program cannot reach any more.
 #[test]
 fn a_program_without_proc_ends_with_its_last_thread() {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
+    if !is_root() {
         return println!("SKIPPED: only root may change the root");
     }
     let folder = folder();
@@ -126,8 +125,7 @@ int main(void) {
 /// The user who runs the child may not read the library, of which the loader would say that it is ignored.
 #[test]
 fn a_child_that_cannot_load_the_library_says_nothing_of_it() {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
+    if !is_root() {
         return println!("SKIPPED: only root may become another user");
     }
     // Only root may enter it.

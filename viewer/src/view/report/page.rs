@@ -3,7 +3,7 @@ use alloc_timeline::Dimension;
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::model::{Run, is_unfit, size, time};
+use crate::model::{Run, is_unfit_in_lines, size, time};
 use crate::view::folded::FlameOrder;
 use crate::view::report::elements::run_anchor;
 use crate::view::report::{comparison, run};
@@ -56,7 +56,7 @@ pub fn report(runs: &[Run], dimension: Dimension, order: FlameOrder) -> Result<S
             }
         }
     };
-    Ok(page.into_string().replace(|character| is_unfit(character) && !matches!(character, '\n' | '\t'), "\u{fffd}"))
+    Ok(page.into_string().replace(is_unfit_in_lines, "\u{fffd}"))
 }
 
 /// A card for each run, with its peak and its resident set as bars on one common scale.
