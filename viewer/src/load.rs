@@ -1,7 +1,7 @@
 //! Reads timelines from disk, gives each a label of its own, and tells the user what to do about a file that cannot be
 //! read.
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use alloc_timeline::log::path_beside;
@@ -87,11 +87,15 @@ fn next_step(error: &LoadError) -> String {
     }
 }
 
+/// No first record of a log is longer, in bytes.
+const LONGEST_FIRST_RECORD: u64 = 16 << 20;
+
 /// Whether the first line of the file is a record of a recorder's log.
 pub fn is_log(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();
-    match BufReader::new(file).read_until(b'\n', &mut line) {
+    // Other files may be one long line.
+    match BufReader::new(file.take(LONGEST_FIRST_RECORD)).read_until(b'\n', &mut line) {
         Ok(_) => serde_json::from_slice::<Record>(&line).is_ok(),
         Err(_) => false,
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::child;
 use crate::prerequisite::succeeds;
-use crate::programs::Programs;
+use crate::programs::{Programs, without_allocator_settings};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
@@ -61,10 +61,10 @@ fn per_pair(workspace: &Workspace, programs: &Programs, name: &str, door: Door, 
     let mut counts = [0; 2];
     for (count, pairs) in counts.iter_mut().zip(PAIRS) {
         let program = programs.command(workspace, name)?;
-        let mut command = Command::new("valgrind");
+        let mut command = without_allocator_settings(Command::new("valgrind"));
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program.get_program());
         command.args([&pairs.to_string(), "1", door.name()]);
-        command.current_dir(workspace.root()).env_remove("ALLOC_TRACKER").envs([NO_CLOCK]);
+        command.current_dir(workspace.root()).envs([NO_CLOCK]);
         let ended = child::run_to_end(&mut command, progress)?.expect_success(&format!("callgrind on {name}"))?;
         *count = collected(&ended.stderr).context("callgrind said no \"Collected\"")?;
         progress.add(1);

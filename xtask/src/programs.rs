@@ -15,6 +15,21 @@ pub const EVERYTHING: [&str; 2] = ["--workspace", "--all-targets"];
 /// The workloads of the benchmark, among the programs of the tests.
 pub const WORKLOADS: [&str; 3] = ["-p", "tests", "--bins"];
 
+/// What the variables begin with that change how allocators work, the tracker among them.
+const ALLOCATOR_SETTINGS: [&str; 5] = ["ALLOC_TRACKER", "GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_", "_RJEM_MALLOC_CONF"];
+
+/// `command` without the variables that change how allocators work: what it measures is then what the tables and limits name.
+pub fn without_allocator_settings(mut command: Command) -> Command {
+    let is_one = |name: &std::ffi::OsStr| {
+        let name = name.to_string_lossy();
+        ALLOCATOR_SETTINGS.iter().any(|begin| name.starts_with(begin))
+    };
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_one(name)) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Runs `cargo build` in release; its own progress goes to the terminal. Returns the programs that it built.
 pub fn build(workspace: &Workspace, arguments: &[&str]) -> Result<Programs> {
     run(workspace, &["build"], arguments, Kind::Program)

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::user_error::UserError;
 
-/// `ALLOC_TRACKER_CACHE`, else `alloc-tracker` in `XDG_CACHE_HOME` or `~/.cache`.
+/// `ALLOC_TRACKER_FETCHED`, else `alloc-tracker` in `XDG_CACHE_HOME` or `~/.cache`.
 pub fn locate() -> Result<PathBuf> {
     let folder = choose(|name| env::var_os(name))?;
     let here = env::current_dir().context("the current folder is gone")?;
@@ -18,11 +18,11 @@ pub fn locate() -> Result<PathBuf> {
 
 fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(folder) = folder("ALLOC_TRACKER_CACHE") {
+    if let Some(folder) = folder("ALLOC_TRACKER_FETCHED") {
         return Ok(folder);
     }
     let above = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    let no_home = || UserError::new("no place for the cache: HOME is not set", "set ALLOC_TRACKER_CACHE to a folder");
+    let no_home = || UserError::new("no place for the cache: HOME is not set", "set ALLOC_TRACKER_FETCHED to a folder");
     Ok(above.ok_or_else(no_home)?.join("alloc-tracker"))
 }
 
@@ -54,7 +54,7 @@ mod tests {
         };
         assert_eq!(with(&[("HOME", "/h")]).unwrap(), Path::new("/h/.cache/alloc-tracker"));
         assert_eq!(with(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).unwrap(), Path::new("/x/alloc-tracker"));
-        assert_eq!(with(&[("HOME", "/h"), ("ALLOC_TRACKER_CACHE", "/mine")]).unwrap(), Path::new("/mine"));
+        assert_eq!(with(&[("HOME", "/h"), ("ALLOC_TRACKER_FETCHED", "/mine")]).unwrap(), Path::new("/mine"));
         assert_eq!(with(&[]).unwrap_err().to_string(), "no place for the cache: HOME is not set");
     }
 }

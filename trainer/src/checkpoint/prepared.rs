@@ -150,6 +150,11 @@ impl Prepared {
         lines
     }
 
+    /// Whether the plan has to keep a budget.
+    pub fn has_budget(&self) -> bool {
+        matches!(self.asked.plan, Plan::Bytes(_))
+    }
+
     /// The run of `timeline` beside the plan; `recompute_ns` is of each step. None without the tracker, and of a run of a
     /// single step, which makes the optimizer's state.
     pub fn kept(&self, timeline: &Timeline, recompute_ns: &[u64]) -> Option<Kept> {

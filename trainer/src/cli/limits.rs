@@ -49,7 +49,7 @@ pub struct FitArgs {
     /// What the optimizer keeps for each parameter.
     #[command(flatten)]
     pub optimizer: Optimizer,
-    /// The batches to measure, two or more [default: 2 and 4, then two, four and seven eighths of what seems to fit, at most 56].
+    /// The batches to measure, two or more [default: 2 and 4, then two, four and seven eighths of what seems to fit].
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     pub measure: Vec<u64>,
     /// Run the largest batch that fits and the smallest that does not, under the budget as a limit: the first must pass,

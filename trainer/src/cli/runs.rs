@@ -105,7 +105,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub allocator: Vec<Spec>,
     /// How often each allocator runs; the allocators take turns.
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "allocator")]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..), requires = "allocator")]
     pub repeat: u64,
     /// Print one JSON object instead of a table.
     #[arg(long, requires = "allocator")]

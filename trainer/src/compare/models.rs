@@ -41,8 +41,8 @@ pub(super) fn compare(args: &CompareArgs, request: &Request) -> Result<ExitCode>
         console::print_error_line(&format!("{model} {mode}"));
         let out = args.out.join(timeline_name(model, mode));
         let mut command = Command::new(&program);
-        // Its lines must not mix with the table on stdout.
-        command.args(job.arguments()).arg("--out").arg(&out).stdout(std::io::stderr());
+        // Its lines must not mix with the table on stdout, and it must leave a timeline.
+        command.args(job.arguments()).arg("--out").arg(&out).stdout(std::io::stderr()).env_remove("ALLOC_TRACKER");
         match child::wait(&mut command)?.code() {
             Some(0) => rows.push(row(model, mode, &alloc_timeline::load(&out)?)),
             Some(code) if code == i32::from(exit_code::INTERRUPTED) => {

@@ -144,7 +144,7 @@ impl Trials<'_> {
         Ok(Trial {
             batch,
             passed: ran.status.success(),
-            broke: ran.broke_the_limit(limit),
+            broke: ran.broke_the_limit(limit) == Some(true),
             exit_code: ran.exit_code(),
             unreclaimable_bytes: ran.unreclaimable_peak_bytes,
             peak_bytes: ran.counters.peak_bytes,

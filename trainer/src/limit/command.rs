@@ -49,12 +49,12 @@ impl Ran {
         code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
     }
 
-    /// Whether the limit ended it: the kernel killed it for lack of memory or, without a control group, it failed.
-    pub(crate) fn broke_the_limit(&self, limit: Limit) -> bool {
-        match self.counters.oom_kills {
-            Some(kills) => kills > 0,
-            None => limit.0.is_some() && !self.status.success(),
-        }
+    /// Whether the limit ended it: whether the kernel killed it for lack of memory. `None` where it is not known: without a control group,
+    /// a command that fails may have got no memory, or have failed for a reason of its own.
+    pub(crate) fn broke_the_limit(&self, limit: Limit) -> Option<bool> {
+        let is_over = limit.0.is_none() || self.status.success() || interrupt::requested();
+        let no_group = if is_over { Some(false) } else { None };
+        self.counters.oom_kills.map_or(no_group, |kills| Some(kills > 0))
     }
 }
 

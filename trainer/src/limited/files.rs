@@ -58,7 +58,8 @@ fn limits(rows: &[Row]) -> String {
         let numbers = numbers.map(cell).join(",");
         let limit = row.limit_bytes.map_or("none".to_owned(), |bytes| bytes.to_string());
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{limit},{},{},{},{},{numbers}", row.by, row.exit_code, row.broke, row.wall_ns);
+        let broke = row.broke.map_or(String::new(), |broke| broke.to_string());
+        let _ = writeln!(text, "{limit},{},{},{broke},{},{numbers}", row.by, row.exit_code, row.wall_ns);
     }
     text
 }
@@ -94,7 +95,7 @@ mod tests {
             limit_bytes: None,
             by: "cgroup-v2",
             exit_code: 0,
-            broke: false,
+            broke: Some(false),
             wall_ns: 9,
             unreclaimable_peak_bytes: Some(5),
             counters: Counters { peak_bytes: Some(6), ..Counters::default() },

@@ -67,6 +67,11 @@ pub fn run_limited(args: &RunLimitedArgs) -> Result<ExitCode> {
 fn under(args: &RunLimitedArgs, limit: Limit, stdout: Stdout) -> Result<(Row, String)> {
     let began = SystemTime::now();
     let holder = Holder::make(args.by, limit, args.swap)?;
+    if let (Holder::AddressSpace(_), Some(_)) = (&holder, args.swap) {
+        console::print_error_line(
+            "note: without a control group there is no limit of swap: --swap holds for nothing here",
+        );
+    }
     let ran = limit::run(&args.command, &[], &holder, limit, stdout)?;
     let mut found = search::find(&args.command, began);
     if let (Some(found), Some(folder)) = (&mut found, &args.out) {

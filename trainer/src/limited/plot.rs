@@ -21,7 +21,7 @@ struct Line {
     values: Vec<Option<f64>>,
 }
 
-/// The picture as SVG. A cross is a run that its limit broke.
+/// The picture as SVG. A cross is a run that its limit broke, or may have broken.
 pub(super) fn plot(rows: &[Row], command: &str) -> Result<String> {
     let mut svg = String::new();
     draw(&mut svg, rows, command).map_err(|problem| anyhow!("the picture cannot be drawn: {problem}"))?;
@@ -98,7 +98,7 @@ fn draw_panel(area: &Area<'_>, rows: &[Row], unit: &str, lines: &[Line]) -> Resu
             .draw_series(LineSeries::new(points.iter().map(at), colour.stroke_width(2)))?
             .label(&line.name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
-        let (broke, stood): (Vec<_>, Vec<_>) = points.iter().partition(|(place, _)| rows[*place].broke);
+        let (broke, stood): (Vec<_>, Vec<_>) = points.iter().partition(|(place, _)| rows[*place].broke != Some(false));
         chart.draw_series(stood.iter().map(|point| Circle::new(at(point), 3, colour.filled())))?;
         chart.draw_series(broke.iter().map(|point| Cross::new(at(point), 5, colour.stroke_width(2))))?;
     }

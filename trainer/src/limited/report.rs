@@ -136,7 +136,7 @@ mod tests {
             limit_bytes,
             by: "cgroup-v1",
             exit_code: if broke { 137 } else { 0 },
-            broke,
+            broke: Some(broke),
             wall_ns: 1_500_000_000,
             unreclaimable_peak_bytes: Some(5 << 20),
             counters: Counters { peak_bytes: Some(6 << 20), limit_hits: Some(4), ..Counters::default() },

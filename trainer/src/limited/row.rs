@@ -18,7 +18,7 @@ pub(super) struct Row {
     /// What a shell would make of the command's end.
     pub(super) exit_code: u8,
     /// Whether the limit ended the command.
-    pub(super) broke: bool,
+    pub(super) broke: Option<bool>,
     pub(super) wall_ns: u64,
     /// Most bytes at once that could not be reclaimed.
     pub(super) unreclaimable_peak_bytes: Option<u64>,
@@ -37,7 +37,7 @@ pub(super) struct RunRow {
     /// The median of the steps without the first, which warms up.
     pub(super) step_ns: Option<u64>,
     pub(super) peak_live_bytes: u64,
-    /// Who broke the limit, if it broke.
+    /// Who broke the limit, if it broke, or may have.
     pub(super) culprit: Option<Culprit>,
     pub(super) layers: BTreeMap<String, Layer>,
 }
@@ -80,15 +80,16 @@ impl Row {
     /// How it ended, in a word or two.
     pub(super) fn ended(&self) -> String {
         match (self.broke, self.exit_code) {
-            (true, code) => format!("broke the limit (exit code {code})"),
-            (false, 0) => "finished".to_owned(),
-            (false, code) => format!("exit code {code}"),
+            (Some(true), code) => format!("broke the limit (exit code {code})"),
+            (None, code) => format!("failed (exit code {code}), for the limit or not"),
+            (Some(false), 0) => "finished".to_owned(),
+            (Some(false), code) => format!("exit code {code}"),
         }
     }
 }
 
 impl RunRow {
-    fn new(path: String, timeline: &Timeline, broke: bool) -> RunRow {
+    fn new(path: String, timeline: &Timeline, broke: Option<bool>) -> RunRow {
         let steps: Vec<u64> = timeline.steps.iter().map(|step| step.end_ns.saturating_sub(step.start_ns)).collect();
         RunRow {
             timeline: path,
@@ -96,7 +97,7 @@ impl RunRow {
             steps: steps.len(),
             step_ns: (!steps.is_empty()).then(|| typical_step(&steps)),
             peak_live_bytes: timeline.peak.live_bytes,
-            culprit: if broke { culprit(timeline) } else { None },
+            culprit: if broke == Some(false) { None } else { culprit(timeline) },
             layers: layers(timeline),
         }
     }

@@ -29,15 +29,15 @@ fn find_in(command: &[OsString], current: &Path, began: SystemTime) -> Option<Fo
         }
     }
     let here = || std::fs::read_dir(current).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    newest(named, began).or_else(|| newest(here(), began)).and_then(|path| read(&path))
+    // What an argument names may be any output of the command's: a timeline is known by its content.
+    newest(named, &[".json", ".json.log"], began)
+        .and_then(|path| read(&path))
+        .or_else(|| read(&newest(here(), &[".timeline.json", ".json.log"], began)?))
 }
 
-/// The newest of those that are called as timelines or logs are.
-fn newest(candidates: Vec<PathBuf>, began: SystemTime) -> Option<PathBuf> {
-    let is_ours = |path: &Path| {
-        let name = path.to_string_lossy();
-        name.ends_with(".timeline.json") || name.ends_with(".json.log")
-    };
+/// The newest of those whose names end so.
+fn newest(candidates: Vec<PathBuf>, endings: &[&str], began: SystemTime) -> Option<PathBuf> {
+    let is_ours = |path: &Path| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending));
     let written = |path: PathBuf| {
         let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let time = metadata.modified().ok()?;

@@ -90,11 +90,14 @@ pub fn report(
 }
 
 /// What a run may have done that a plain step does not: the fact that its timeline has then, and words for it.
-const NOT_PLANNED: [(&str, &str); 4] = [
+const NOT_PLANNED: [(&str, &str); 7] = [
     ("train_only", "changed a part of the network alone"),
     ("accumulate", "took its batches in parts"),
     ("activation", "had other activations"),
     ("checkpoint", "computed some maps twice"),
+    ("chained", "dropped each map as soon as the next one was there"),
+    ("in_place", "kept the maps that activations overwrite in a plain step"),
+    ("layout", "had another memory layout"),
 ];
 
 /// The text of `trainer plan --measured`: the predicted peak beside that of the run of the same step that the timeline at
@@ -149,12 +152,12 @@ fn is_of(timeline: &Timeline, facts: &[(&str, Value)], path: &Path) -> Result<()
     let shown = path.display();
     for (fact, asked) in facts {
         let found = timeline.run.get(*fact).unwrap_or(&Value::Null);
-        let flag = fact.replace('_', "-");
-        ensure!(
-            found == asked,
-            "--measured {shown}: its {fact} is {found}, and {asked} was asked for; give --{flag} as that run had it, or \
-             another timeline"
-        );
+        let next = match *fact {
+            // What is planned is a training step.
+            "mode" => "give the timeline of a training run".to_owned(),
+            fact => format!("give --{} as that run had it, or another timeline", fact.replace('_', "-")),
+        };
+        ensure!(found == asked, "--measured {shown}: its {fact} is {found}, and {asked} was asked for; {next}");
     }
     ensure!(
         timeline.steps.len() > 1,

@@ -103,7 +103,13 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         tch::manual_seed(settings.seed as i64);
         work::work(settings, batches, plan.clone(), &recording)?
     };
-    let results = steps(settings, work.as_mut(), &recording)?;
+    let results = match steps(settings, work.as_mut(), &recording) {
+        Ok(results) => results,
+        Err(error) => {
+            recording.leave_to_the_end();
+            return Err(error);
+        }
+    };
     let timeline = recording.finish(results.interrupted)?;
 
     if let Some(path) = &timeline {
@@ -114,6 +120,11 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         _ => None,
     };
     kept.iter().flat_map(Kept::lines).for_each(|line| progress.line(&line));
+    if kept.is_none() && plan.as_ref().is_some_and(|plan| plan.has_budget()) {
+        console::print_error_line(
+            "note: whether the budget was kept is not known: that takes a second step, and the tracker",
+        );
+    }
     for (name, values) in &results.figures {
         if let Some(step) = values.iter().position(|value| !value.is_finite()) {
             console::print_error_line(&format!(

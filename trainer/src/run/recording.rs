@@ -137,6 +137,11 @@ impl Recording {
         }
     }
 
+    /// Leaves the recording of a run that failed to the end of the process: it is not a finished one.
+    pub(super) fn leave_to_the_end(self) {
+        std::mem::forget(self.0);
+    }
+
     /// Writes the timeline and says on stderr what was lost. Returns the path of the timeline.
     pub(super) fn finish(self, interrupted: bool) -> Result<Option<PathBuf>> {
         let Some(session) = self.0 else { return Ok(None) };

@@ -64,6 +64,11 @@ pub fn sweep(args: &SweepArgs) -> Result<ExitCode> {
     let conditions = conditions::conditions(&settings, &programs);
     let folder = Folder::open(&out(args), &settings)?;
     let mut records = known(&folder, &points, args.retry)?;
+    for other in record::others(&records, &conditions) {
+        console::print_error_line(&format!(
+            "note: the folder has runs of {other}; the statistics take all runs together"
+        ));
+    }
     let refused = refused(&points, args.anyway, &conditions);
     console::print_error_line(&told(&points, repeat, &records, &refused));
     ensure!(refused.len() < points.len(), "no point of this sweep can run; the reasons stand above");

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::pictures::Picture;
 use super::point::varying;
-use super::record::{Conditions, Outcome, Record};
+use super::record::{Conditions, Outcome, Record, others};
 use super::statistics::{Difference, PointStatistics};
 use crate::figures::mib;
 
@@ -85,6 +85,9 @@ impl Page<'_> {
                 @if let Some(kernel) = kernel { ", Linux " (kernel) }
                 @if let Some(commit) = commit { ", commit " (commit) }
                 ". Bars and intervals are where the median lies with 95 % (bootstrap over runs, then steps)."
+            }
+            @for other in others(self.records, self.conditions) {
+                p.small { "There are runs of " (other) " among them." }
             }
         }
     }

@@ -1,5 +1,5 @@
 //! What one run left, as a file of JSON: written when the run ends, and never changed.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,21 @@ pub(super) struct Conditions {
     /// Physical memory of the machine.
     pub(super) memory_bytes: Option<u64>,
     pub(super) kernel: Option<String>,
+}
+
+impl Conditions {
+    /// The program and the machine, in words.
+    fn origin(&self) -> String {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
+        let [commit, cpu, kernel] = [&self.commit, &self.cpu, &self.kernel].map(known);
+        format!("commit {commit} on {} processor(s), {cpu}, Linux {kernel}", self.cpus)
+    }
+}
+
+/// The programs and machines of `records` that are others than those of now, in words.
+pub(super) fn others(records: &[Record], now: &Conditions) -> BTreeSet<String> {
+    let all = records.iter().map(|record| record.conditions.origin());
+    all.filter(|origin| *origin != now.origin()).collect()
 }
 
 #[cfg(test)]

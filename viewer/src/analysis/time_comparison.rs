@@ -26,16 +26,23 @@ pub fn compare_times(runs: &[Run]) -> Option<TimeComparison> {
         return None;
     }
     let a_step = |times: &SelfTimes, ns: u64| times.basis.a_step(ns).round() as u64;
+    // A name that a run does not have took no time, if the run has times.
+    let nothing: Vec<Option<u64>> = times.iter().map(|times| times.as_ref().map(|_| 0)).collect();
+    let all_have_times = times.iter().all(Option::is_some);
+    let (none, absent) = match all_have_times {
+        true => (vec![None; runs.len()], Absent::Nothing),
+        false => (nothing, Absent::NotKnown),
+    };
     let rows = |by: &dyn Fn(&SelfTimes) -> Vec<NameTime>| {
         let mut table: BTreeMap<String, Vec<Option<u64>>> = BTreeMap::new();
         for (index, times) in times.iter().enumerate() {
             for row in times.iter().flat_map(by) {
                 let ns = times.as_ref().map(|times| a_step(times, row.self_ns));
-                table.entry(row.name).or_insert_with(|| vec![None; runs.len()])[index] = ns;
+                table.entry(row.name).or_insert_with(|| none.clone())[index] = ns;
             }
         }
         let mut rows: Vec<_> =
-            table.into_iter().map(|(name, figures)| ComparisonRow { name, figures, absent: Absent::Nothing }).collect();
+            table.into_iter().map(|(name, figures)| ComparisonRow { name, figures, absent }).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.figures.iter().copied().max()));
         rows
     };

@@ -10,7 +10,8 @@ use super::context::Bench;
 use super::layouts::Layouts;
 use super::measurement::Measurement;
 use super::rounds::rounds_until;
-use super::workload::{Elapsed, ratio, run_timed, without_allocator_settings};
+use super::workload::{Elapsed, ratio, run_timed};
+use crate::programs::without_allocator_settings;
 use crate::progress::Progress;
 
 const PAIRS: &str = "10000000";

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::context::Bench;
 use super::measurement::{Measurement, Reading};
-use super::workload::without_allocator_settings;
 use crate::child;
+use crate::programs::without_allocator_settings;
 use crate::progress::Progress;
 
 /// One thing that the tracker keeps memory for.

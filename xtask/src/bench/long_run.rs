@@ -5,9 +5,8 @@ use anyhow::{Context, Result};
 use super::context::Bench;
 use super::measurement::Measurement;
 use super::tracker_memory;
-use super::workload::without_allocator_settings;
 use crate::child;
-use crate::programs;
+use crate::programs::{self, without_allocator_settings};
 use crate::progress::Progress;
 
 const PROGRAM: &str = "densenet121";

@@ -78,7 +78,7 @@ enum Part {
 /// The command.
 pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let parts = if args.only.is_empty() { Part::value_variants() } else { &args.only };
-    if [Part::Train, Part::Probes, Part::LongRun].iter().any(|part| parts.contains(part)) {
+    if [Part::Train, Part::Probes, Part::Python, Part::LongRun].iter().any(|part| parts.contains(part)) {
         libtorch::ensure(workspace, LibtorchArgs { offline: args.offline, again: false })?;
     }
     let workloads = programs::build(workspace, &programs::WORKLOADS)?;

@@ -12,9 +12,9 @@ use trainer_statistics::median;
 use super::context::Bench;
 use super::measurement::time;
 use super::rounds::rounds;
-use super::workload::{Elapsed, compared, run_timed, without_allocator_settings};
+use super::workload::{Elapsed, compared, run_timed};
 use crate::prerequisite::succeeds;
-use crate::programs::{self, Programs};
+use crate::programs::{self, Programs, without_allocator_settings};
 use crate::progress::Progress;
 
 /// The workspace of the peers that are crates. It is built separately: in one build with other programs, they would all

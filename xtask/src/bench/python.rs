@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use super::context::Bench;
 use super::measurement::{Measurement, Reading};
 use super::rounds::rounds_until;
-use super::workload::{Elapsed, cpu_ratio, ratio, run_timed, without_allocator_settings};
+use super::workload::{Elapsed, cpu_ratio, ratio, run_timed};
+use crate::programs::without_allocator_settings;
 use crate::progress::Progress;
 use crate::{programs, python};
 

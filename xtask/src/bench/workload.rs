@@ -9,9 +9,6 @@ use super::rounds::Compared;
 use crate::child;
 use crate::progress::Progress;
 
-/// Variables that change how the allocators work, so that a run would not be the one that the table names.
-const ALLOCATOR_SETTINGS: [&str; 2] = ["ALLOC_TRACKER", "_RJEM_MALLOC_CONF"];
-
 /// How long one pair, record or step took, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elapsed {
@@ -76,14 +73,6 @@ pub fn cpu_ratio_of_steps(
 ) -> Measurement {
     let judged = compared(steps, of_a_process, |elapsed| elapsed.cpu);
     Measurement { key, title, limit: Some(limit), reading: Reading::Ratio { judged, cpu: None } }
-}
-
-/// `command` without the variables that change how the allocators work.
-pub fn without_allocator_settings(mut command: Command) -> Command {
-    for name in ALLOCATOR_SETTINGS {
-        command.env_remove(name);
-    }
-    command
 }
 
 #[cfg(test)]

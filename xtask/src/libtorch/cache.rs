@@ -56,7 +56,7 @@ impl Cache {
     /// Lets `fill` fill an empty folder, writes the stamp, and gives the folder its name with one rename.
     pub fn install(&self, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let shown = self.folder.display();
-        let next = "make room or set ALLOC_TRACKER_CACHE to a folder that can be written (1.7 GB while fetching, 0.5 GB after)";
+        let next = "make room or set ALLOC_TRACKER_FETCHED to a folder that can be written (1.7 GB while fetching, 0.5 GB after)";
         fs::create_dir_all(&self.folder)
             .map_err(|error| UserError::new(format!("cannot make the cache folder {shown}: {error}"), next))?;
         let _lock = shared_folder::lock(&self.folder, "lock", "libtorch")?;

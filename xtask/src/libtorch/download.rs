@@ -105,7 +105,7 @@ fn explain(wheel: &Wheel, log: &str) -> UserError {
         None => "pip could not fetch it".to_owned(),
     };
     let next = "run again when there is a network (PIP_INDEX_URL and HTTPS_PROXY are honoured), or set LIBTORCH to a folder \
-                with libtorch 2.11.0, or copy the cache folder of a machine that has it and point ALLOC_TRACKER_CACHE at it";
+                with libtorch 2.11.0, or copy the cache folder of a machine that has it and point ALLOC_TRACKER_FETCHED at it";
     UserError::new(format!("cannot fetch {}: {why}{tail}", wheel.requirement), next)
 }
 

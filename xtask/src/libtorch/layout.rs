@@ -26,14 +26,25 @@ pub fn is_good(place: &Path) -> bool {
         ["include/torch/csrc/api/include/torch/torch.h", "lib/libtorch.so", "lib/libtorch_cpu.so", "lib/libc10.so"]
             .iter()
             .all(|needed| place.join(needed).exists());
-    whole && version::of_folder(place).is_some_and(|found| version::agrees(&found)) && cached_copy_is_whole(place)
+    whole
+        && version::of_folder(place).is_some_and(|found| version::agrees(&found))
+        && still_agrees(place)
+        && cached_copy_is_whole(place)
+}
+
+/// Where the headers are really: the links lead there.
+fn linked(place: &Path) -> Option<PathBuf> {
+    Some(place.join("include").canonicalize().ok()?.parent()?.to_owned())
+}
+
+/// Whether the folder that the links lead to still says the wanted version, if it says one: a Python's torch may have been upgraded.
+fn still_agrees(place: &Path) -> bool {
+    linked(place).and_then(|folder| version::of_folder(&folder)).is_none_or(|found| version::agrees(&found))
 }
 
 /// A layout over a cached copy is as good as the copy: the stamp is read again each time (20 ms for 10,000 files).
 fn cached_copy_is_whole(place: &Path) -> bool {
-    let Ok(include) = place.join("include").canonicalize() else { return false };
-    let Some(copy) = include.parent() else { return false };
-    !origin(place).starts_with(cache::ORIGIN) || cache::check(copy).is_ok()
+    linked(place).is_some_and(|copy| !origin(place).starts_with(cache::ORIGIN) || cache::check(&copy).is_ok())
 }
 
 /// Where the layout comes from, as it is shown to the user.

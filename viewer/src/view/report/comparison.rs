@@ -87,7 +87,9 @@ fn times_table(comparison: &Comparison<'_>, name: &str, rows: &[ComparisonRow]) 
                         th scope="row" { @if line.name == NONE { "no " (name) } @else { (line.name) } }
                         @for (index, ns) in line.figures.iter().enumerate() {
                             td { @if let Some(ns) = ns { (ms(*ns as f64)) } }
-                            @if index > 0 { td.difference { (format!("{:+.2}", line.difference(index) as f64 / 1e6)) } }
+                            @if index > 0 {
+                                td.difference { @if let Some(more) = line.known_difference(index) { (format!("{:+.2}", more as f64 / 1e6)) } }
+                            }
                         }
                     }
                 }

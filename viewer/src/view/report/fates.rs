@@ -9,7 +9,7 @@ use crate::view::report::elements::{bar, cells, heads, with_kind};
 use crate::view::words::names::{figure_name, owner_name, place_name, place_or_others};
 use crate::view::words::owners::{coverage_sentence, largest_categories, retained_at_word};
 use crate::view::words::time_columns::{TimeColumns, Times};
-use crate::view::words::trend::{growth_sentences, rate_words, trend_words};
+use crate::view::words::trend::{growth_sentences, others_name, rate_words, trend_words};
 
 /// Rows of each table.
 const MOST_ROWS: usize = 15;
@@ -66,7 +66,7 @@ fn growth_table(run: &Run, growth: &StepGrowth) -> Markup {
                     tr.rest { th scope="row" { "rest (" (rest.len()) " owners)" } td.text {} td { (size(held)) } td {} td.text {} td.text {} (cells(times.blank())) }
                 }
                 tr.rest {
-                    th scope="row" { "those that did not change" } td.text {} td { (size(last(&growth.other_bytes))) }
+                    th scope="row" { (others_name(&growth.others)) } td.text {} td { (size(last(&growth.other_bytes))) }
                     td {} td.text { (trend_words(&growth.others)) } td.text { (chart(&growth.other_bytes)) } (cells(times.blank()))
                 }
             }

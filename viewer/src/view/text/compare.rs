@@ -94,14 +94,13 @@ fn with_rest(mut rows: Vec<ComparisonRow>, most: usize) -> Vec<ComparisonRow> {
 
 /// The sum of the rows that are not displayed.
 fn rest(rows: &[ComparisonRow]) -> ComparisonRow {
-    let runs = rows.first().map_or(0, |row| row.figures.len());
-    let sum =
-        |index| Some(rows.iter().filter_map(|row: &ComparisonRow| row.figures[index]).fold(0, u64::saturating_add));
-    ComparisonRow {
-        name: format!("rest ({})", rows.len()),
-        figures: (0..runs).map(sum).collect(),
-        absent: Absent::Nothing,
-    }
+    let (runs, absent) = rows.first().map_or((0, Absent::Nothing), |row| (row.figures.len(), row.absent));
+    let sum = |index: usize| {
+        let figures: Vec<u64> = rows.iter().filter_map(|row| row.figures[index]).collect();
+        let is_known = absent == Absent::Nothing || !figures.is_empty();
+        is_known.then(|| figures.into_iter().fold(0, u64::saturating_add))
+    };
+    ComparisonRow { name: format!("rest ({})", rows.len()), figures: (0..runs).map(sum).collect(), absent }
 }
 
 /// The rows in a table of all runs, or, where the terminal is too narrow for that, in several tables, each of which begins

@@ -10,7 +10,7 @@ use crate::view::words::names::owner_name;
 use crate::view::words::owners::NOT_RECORDED;
 use crate::view::words::stacks::growing_stacks;
 use crate::view::words::time_columns::{TimeColumns, Times};
-use crate::view::words::trend::{growth_sentences, rate_words, trend_words};
+use crate::view::words::trend::{growth_sentences, others_name, rate_words, trend_words};
 
 /// Characters of an owner's name.
 const NAME_WIDTH: usize = 44;
@@ -92,7 +92,7 @@ fn growth_table(run: &Run, growth: &StepGrowth, most: usize, width: usize) -> St
         );
     }
     for (name, column, words) in [
-        ("those that did not change", &growth.other_bytes, trend_words(&growth.others)),
+        (others_name(&growth.others), &growth.other_bytes, trend_words(&growth.others)),
         ("= live", &growth.live_bytes, String::new()),
     ] {
         let held = column.last().copied().unwrap_or(0);

@@ -21,6 +21,12 @@ pub(in crate::view) fn trend_words(trend: &Trend) -> String {
     }
 }
 
+/// What the owners are called that have no figures of their own, by the trend of all of them together. Only the owners that changed the
+/// most have their own, so where there are many these may have changed as well.
+pub(in crate::view) fn others_name(trend: &Trend) -> &'static str {
+    if matches!(trend, Trend::Steady | Trend::TooFewSteps) { "those that did not change" } else { "all others" }
+}
+
 /// The bytes a step of a trend that is growth; empty for others.
 pub(in crate::view) fn rate_words(trend: &Trend) -> String {
     if trend.is_growth() { change(trend.bytes_per_step().into()) } else { String::new() }
@@ -44,7 +50,9 @@ pub(in crate::view) fn trend_sentence(name: &str, trend: &Trend) -> String {
 /// One sentence for each owner that grows.
 pub(in crate::view) fn growth_sentences(growth: &StepGrowth) -> Vec<String> {
     let owners = growth.owners.iter().filter(|owner| owner.trend.is_growth());
-    owners.map(|owner| trend_sentence(&owner_name(&owner.scope), &owner.trend)).collect()
+    let named = owners.map(|owner| trend_sentence(&owner_name(&owner.scope), &owner.trend));
+    let others = growth.others.is_growth().then(|| trend_sentence(others_name(&growth.others), &growth.others));
+    named.chain(others).collect()
 }
 
 /// The owners that grow, as a paragraph for another text. It is empty when nothing grows or no growth was recorded.
