@@ -154,12 +154,16 @@ fn the_parts_of_a_step_sum_to_it() {
     // A step that another thread ends has no times; neither has one that nobody ends.
     session.begin_step();
     std::thread::scope(|threads| drop(threads.spawn(|| session.end_step())));
+    // Nor one that was begun by a thread that has ended, though another may have what that one left: its place among the threads.
+    std::thread::scope(|threads| threads.spawn(|| session.begin_step()).join().expect("a step"));
+    std::thread::sleep(Duration::from_millis(2));
+    std::thread::scope(|threads| threads.spawn(|| session.end_step()).join().expect("its end"));
     session.begin_step();
     session.finish().expect("a timeline");
 
     let timeline = load(&path).expect("the timeline, whose sums are checked");
     assert_eq!(timeline.step_times.len(), STEPS);
-    assert_eq!(timeline.steps.len(), STEPS + 1, "the one that another thread ended is a step all the same");
+    assert_eq!(timeline.steps.len(), STEPS + 2, "those that another thread ended are steps all the same");
     for (index, step) in timeline.step_times.iter().enumerate() {
         assert_eq!((step.first_step, step.last_step), (index as u64 + 1, index as u64 + 1));
         let own = &step.stepping_thread;

@@ -13,11 +13,12 @@ macro_rules! package {
 }
 
 /// The package's files: names in it, and what they say.
-const FILES: [(&str, &str); 24] = package![
+const FILES: [(&str, &str); 25] = package![
     "__init__.py",
     "__main__.py",
     "_arenas.py",
     "_blocks.py",
+    "_calls.py",
     "_frames.py",
     "_imports.py",
     "_library.py",

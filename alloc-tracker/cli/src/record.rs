@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use alloc_timeline::{behind_links, dump_path, leads_to_stream, log, sampling};
+use alloc_timeline::{behind_links, leads_to_stream, log, sampling};
 use anyhow::{Context, Result, bail};
 
 use crate::args::RecordArgs;
@@ -98,14 +98,8 @@ fn make_way(output: &Path) -> Result<()> {
     if output.is_file() {
         fs::remove_file(output).with_context(|| format!("{}: cannot be replaced", output.display()))?;
     }
-    let log = log::path_beside(output);
-    if !log.is_file() {
-        return Ok(());
-    }
-    // All that is left of a run that was killed. Nobody has asked to have it removed.
-    let aside = (1..).map(|number| log::path_beside(dump_path(output, "earlier", number)));
-    let Some(aside) = aside.take(1_000_000).find(|path| !path.exists()) else { return Ok(()) };
-    fs::rename(&log, &aside).with_context(|| format!("{}: cannot be moved aside", log.display()))?;
+    let cannot = || format!("{}: the log of an earlier run cannot be moved aside", log::path_beside(output).display());
+    let Some(aside) = log::set_aside(output).with_context(cannot)? else { return Ok(()) };
     say(&format!("alloc-tracker: the log of an earlier run that was killed is now {}", aside.display()));
     Ok(())
 }

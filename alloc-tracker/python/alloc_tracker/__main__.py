@@ -33,8 +33,9 @@ def _python_options() -> List[str]:
 
 
 def _recorder() -> str:
-    """The program ``alloc-tracker``: beside this Python, as pip puts it there, or in PATH."""
-    folders = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+    """The program ``alloc-tracker``: beside this Python or among the user's own programs, as pip puts it there, or in PATH."""
+    own = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable), sysconfig.get_path("scripts", "posix_user")]
+    folders = [*own, os.environ.get("PATH", os.defpath)]
     found = shutil.which("alloc-tracker", path=os.pathsep.join(folders))
     if found is None:
         raise SystemExit("alloc_tracker: the program alloc-tracker is neither beside this Python nor in PATH")

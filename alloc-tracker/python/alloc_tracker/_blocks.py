@@ -36,12 +36,20 @@ def _address(block: Any) -> int:
         return block
     storage = getattr(block, "untyped_storage", None)
     if storage is not None:
-        return storage().data_ptr()
+        try:
+            return storage().data_ptr()
+        except Exception:
+            # Tensors that have no storage, such as sparse ones, say so in different ways.
+            return 0
     interface = getattr(block, "__array_interface__", None)
     if interface is not None:
         return interface["data"][0]
     # Of a buffer that may be written to, such as a bytearray's.
-    address = ctypes.addressof(ctypes.c_char.from_buffer(block))
+    try:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(block))
+    except ValueError:
+        # It has no bytes.
+        return 0
     # From 3.15 on a bytearray's buffer is that of a bytes object, and the block is that object.
     return address - _BYTES_HEAD if isinstance(block, bytearray) and sys.version_info >= (3, 15) else address
 
@@ -51,7 +59,7 @@ def label(block: Any, category: Category, layer: Optional[str] = None) -> bool:
     an address. A block that was allocated in no layer becomes ``layer``'s.
 
     False when it cannot be labelled: nothing records, the object is a view that starts inside of a block, its memory is not
-    the allocator's (``mmap``), or it has less than 64 bytes.
+    the allocator's (``mmap``), it has less than 64 bytes, or it has no memory (a sparse tensor).
 
     Raises TypeError for an object that has no memory to write to, such as ``bytes``.
     """

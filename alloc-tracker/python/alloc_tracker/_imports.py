@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 from ._library import HAS_BUILTINS, NEW_OBJECT, functions, made, text
 
 _MOST = 2000
-"""How many layers there may be, of the 32,765 scopes that the library has room for. A module beyond them is its importer's."""
+"""How many layers there may be, of the 32,639 scopes that the library has room for. A module beyond them is its importer's."""
 
 _MANAGERS = ("_ModuleLockManager", "_HierarchicalLockManager")
 """The classes in ``importlib._bootstrap`` that hold locks. Every version has the first."""

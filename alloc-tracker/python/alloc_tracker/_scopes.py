@@ -2,8 +2,9 @@
 
 import _thread
 from contextlib import ContextDecorator
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, Tuple
 
+from ._calls import around_each_resumption
 from ._library import Scope, functions, text
 
 
@@ -20,7 +21,7 @@ thread = _Thread()
 
 class _Named(ContextDecorator):
     """A scope with a name. It may be entered again while it is entered, but by one thread at a time; each call of a decorated
-    function has one of its own."""
+    function has one of its own. A decorated generator or coroutine is in the scope while it runs, and not while it waits."""
 
     _enter: Any = None
     """The library's function; None where the library is not there."""
@@ -31,6 +32,9 @@ class _Named(ContextDecorator):
         self._text = text(name)
         self._entered: List[Tuple[Scope, int]] = []
         """Each with the thread that entered it. A generator may be closed by another."""
+
+    def __call__(self, function: Callable) -> Callable:
+        return around_each_resumption(self._recreate_cm, function) or super().__call__(function)
 
     def _recreate_cm(self):
         return type(self)(self._name)
@@ -45,10 +49,11 @@ class _Named(ContextDecorator):
     def __exit__(self, *_error) -> None:
         if functions is not None:
             scope, entered_by = self._entered.pop()
+            # The other thread's scopes are its own, and no number of this one's may stand for one of them.
             if entered_by == _thread.get_ident():
                 thread.open -= 1
                 thread.phases -= self._is_phase
-            functions.leave(scope)
+                functions.leave(scope)
 
     def __repr__(self) -> str:
         return f"alloc_tracker.{type(self).__name__}({self._name!r})"

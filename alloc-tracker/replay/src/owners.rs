@@ -93,8 +93,10 @@ impl Owners {
             let changed = self.accounts.get(account);
             self.groups.change(&changed.groups, changed.category, amount);
         }
-        let groups = self.accounts.get(to).groups;
-        self.groups.raise(&groups, 1, self.peaks.live().usable, at.time_ns);
+        if !self.peaks.is_paused() {
+            let groups = self.accounts.get(to).groups;
+            self.groups.raise(&groups, 1, self.peaks.live().usable, at.time_ns);
+        }
     }
 
     /// Moves `amount` from one account to another at those peaks that event number `since` or a later one reached.

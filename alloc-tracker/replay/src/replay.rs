@@ -90,13 +90,18 @@ impl Replay {
             *held.entry(account.scope).or_default() += account.live();
         }
         let at = Moment { event: number, time_ns, step: self.steps.begun() };
-        for scope in program_scopes(self.names()) {
+        let missing = |scope| {
             let mut missing = Amount::live(&counts(scope));
             missing += -held.get(&scope).copied().unwrap_or_default();
-            if missing != Amount::default() {
-                let account = self.owners.account(scope, None);
-                self.owners.change(account, missing, at);
-            }
+            (scope, missing)
+        };
+        let mut missing: Vec<(ScopeId, Amount)> = program_scopes(self.names()).map(missing).collect();
+        missing.retain(|(_, amount)| *amount != Amount::default());
+        // What was freed first: all of this is at one instant, and half of it is no peak.
+        missing.sort_by_key(|(_, amount)| amount.usable);
+        for (scope, missing) in missing {
+            let account = self.owners.account(scope, None);
+            self.owners.change(account, missing, at);
         }
         self.reach(at);
     }

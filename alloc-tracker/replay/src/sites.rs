@@ -22,14 +22,16 @@ const NO_STACK: u32 = 0;
 /// Sites that are kept apart; the stacks of later ones are not.
 const MOST_SITES: usize = 64 * 1024;
 
-/// A sample of a block that lives.
+/// The samples of a block that lives, of one site and thread.
 #[derive(Clone, Copy, Debug)]
 struct LiveSample {
     site: u32,
     /// Its index among the threads.
     thread: usize,
-    /// What it stands for by now.
+    /// What they stand for by now.
     bytes: i64,
+    /// How many there are: a block that grows again and again may have any number.
+    samples: i64,
 }
 
 /// See the module's description.
@@ -60,12 +62,19 @@ impl Sites {
                 self.counts.without_calls += u64::from(stack == NO_STACK);
                 self.counts.cut += u64::from(cut);
                 let (site, thread) = (self.site(stack, scope), self.threads.index(thread));
-                let sample = LiveSample { site, thread, bytes: weight as i64 };
+                let sample = LiveSample { site, thread, bytes: weight as i64, samples: 1 };
                 self.of_both(sample, |sampled| sampled.add(bytes, weight, fresh));
                 if followed {
                     let amount = Amount { usable: sample.bytes, requested: 0, blocks: 1 };
                     self.of_both(sample, |sampled| sampled.change(amount, marks));
-                    self.blocks.entry(address).or_default().push(sample);
+                    let of_block = self.blocks.entry(address).or_default();
+                    match of_block.iter_mut().find(|other| (other.site, other.thread) == (site, thread)) {
+                        Some(other) => {
+                            other.bytes += sample.bytes;
+                            other.samples += 1;
+                        }
+                        None => of_block.push(sample),
+                    }
                 } else {
                     self.counts.not_followed += 1;
                 }
@@ -98,7 +107,7 @@ impl Sites {
         marks: &HighWaterMarks,
     ) {
         let Some(address) = address else {
-            self.counts.not_followed += samples.len() as u64;
+            self.counts.not_followed += samples.iter().map(|sample| sample.samples as u64).sum::<u64>();
             return self.release(Some(samples), marks);
         };
         if after < before {
@@ -116,7 +125,7 @@ impl Sites {
     /// These samples are of a block that is no more, or no longer followed.
     fn release(&mut self, samples: Option<Vec<LiveSample>>, marks: &HighWaterMarks) {
         for sample in samples.into_iter().flatten() {
-            let amount = Amount { usable: -sample.bytes, requested: 0, blocks: -1 };
+            let amount = Amount { usable: -sample.bytes, requested: 0, blocks: -sample.samples };
             self.of_both(sample, |sampled| sampled.change(amount, marks));
         }
     }
@@ -192,6 +201,22 @@ mod tests {
         let mut sites = Sites::default();
         events.iter().for_each(|event| sites.apply(event, &HighWaterMarks::default()));
         sites
+    }
+
+    /// As often as a buffer that a program fills and empties for days.
+    #[test]
+    fn a_block_that_grows_and_shrinks_again_and_again_has_one_sum() {
+        let mut sites = after(&[sampled(0x10, 1_000, 7, 10)]);
+        for _ in 0..10_000 {
+            let [began, ended] = resized(0x10, Some(0x10), [2_000, 1_000]);
+            [began, ended, grown(0x10, 1_000, 7, 10)]
+                .iter()
+                .for_each(|event| sites.apply(event, &HighWaterMarks::default()));
+        }
+        assert_eq!(sites.blocks[&0x10].len(), 2, "one for each thread");
+        sites.apply(&Event::SampleFreed { address: 0x10 }, &HighWaterMarks::default());
+        let sums = numbers(&sites);
+        assert_eq!((sums[0].1.exit_bytes, sums[0].1.exit_samples, sites.blocks.len()), (0, 0, 0));
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn find(block: *mut u8) -> Option<TaggedBlock> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    TaggedBlock::find(block)
+    TaggedBlock::find_start(block)
 }
 
 /// The scope that owns the block at `block`, which may be a device's; `None` when no tracked block starts there.
@@ -51,7 +51,7 @@ pub fn owner(block: *const u8) -> Option<ScopeId> {
     if mode() == Mode::Off || block.is_null() {
         return None;
     }
-    block::find(block.addr()).map(|(_, tag)| tag.scope()).or_else(|| devices::owner(block.addr() as u64))
+    block::find_start(block.addr()).map(|(_, tag)| tag.scope()).or_else(|| devices::owner(block.addr() as u64))
 }
 
 /// The size of the block at `block`; `None` when no tracked block starts there.
@@ -94,7 +94,7 @@ pub fn label(
     if layer != 0 && (parts.layer == 0 || gives_way(parts.layer)) {
         owner = ledger::as_tracker(|| scope::scope_as_old_as(tagged.scope, Parts { layer, ..parts }));
         // The block is followed by now, so its tag is a wide one.
-        if let Some((entries, _)) = block::find(block.addr()) {
+        if let Some(entries) = tagged::wide_entries(tagged.address, tagged.size.usable) {
             TaggedBlock { scope: owner, ..tagged }.store_followed(entries);
         }
     }

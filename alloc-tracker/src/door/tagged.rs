@@ -5,7 +5,9 @@ use crate::backend;
 use crate::settings::exact;
 use crate::sys;
 use crate::tag::block::{self, Tag};
-use crate::tag::shadow::{self, LARGE_MIN, SHORTEST_BLOCK, ShadowRef, Wide};
+use crate::tag::entries::ShadowRef;
+use crate::tag::shadow::{self, LARGE_MIN, SHORTEST_BLOCK};
+use crate::tag::wide::{Wide, WideRef};
 use crate::tag::word::{FINE, SMALL_MAX};
 use crate::tag::{class, tiny};
 
@@ -63,7 +65,15 @@ pub struct TaggedBlock {
 impl TaggedBlock {
     /// The live block that starts at `address`; `None` when no tracked block starts there.
     pub fn find(address: *mut u8) -> Option<Self> {
-        let (entries, tag) = block::find(address.addr())?;
+        block::find(address.addr()).map(|found| Self::of(address, found))
+    }
+
+    /// [`TaggedBlock::find`] for an address that somebody hands over, who need not know where blocks start.
+    pub fn find_start(address: *mut u8) -> Option<Self> {
+        block::find_start(address.addr()).map(|found| Self::of(address, found))
+    }
+
+    fn of(address: *mut u8, (entries, tag): (ShadowRef, Tag)) -> Self {
         // SAFETY: a tagged block is live, because the doors clear the tag before they free the block, and only blocks
         // of the backend or of `Over` are tagged.
         let usable = |requested| unsafe { backend::usable(address, requested) };
@@ -79,7 +89,7 @@ impl TaggedBlock {
             Tag::Tiny(_) | Tag::Plain(..) => (false, true),
         };
         let size = BlockSize { usable: usable as u64, requested: tag.requested() as u64 };
-        Some(TaggedBlock { address, entries, scope: tag.scope(), size, followed, sampled })
+        TaggedBlock { address, entries, scope: tag.scope(), size, followed, sampled }
     }
 
     /// Whether what happens to the block is an event of its own.
@@ -94,8 +104,8 @@ impl TaggedBlock {
     }
 
     /// Writes a wide tag that says that the recorder follows the block.
-    pub fn store_followed(&self, entries: ShadowRef) {
-        entries.store_wide(wide_tag(self.scope, self.size, Marks { followed: true, sampled: self.sampled }));
+    pub fn store_followed(&self, entries: WideRef) {
+        entries.store(wide_tag(self.scope, self.size, Marks { followed: true, sampled: self.sampled }));
     }
 }
 
@@ -147,25 +157,27 @@ pub fn write(block: *mut u8, scope: ScopeId, size: BlockSize, shape: Shape, mark
         // Which door frees the block is not known here, and in the fine layer it does not matter.
         return shadow::store_plain::<false>(block.addr(), scope, requested, FINE);
     }
+    if shape == Shape::Wide {
+        let entries = wide_entries(block, size.usable);
+        return entries.map(|entries| entries.store(wide_tag(scope, size, marks))).is_some();
+    }
     let entries = match shape {
-        Shape::Wide => wide_entries(block, size.usable),
         Shape::Tiny if tiny_usable(size) == SHORTEST_BLOCK => shadow::find_or_map_shortest(block.addr()),
-        Shape::Tiny | Shape::Plain => shadow::find_or_map(block.addr()),
+        _ => shadow::find_or_map(block.addr()),
     };
     let Some(entries) = entries else { return false };
-    match shape {
-        Shape::Tiny => entries.store(0, tiny_entry(scope, size)),
-        // Not over jemalloc, and so in the fine layer, whatever the size: other allocators put blocks of all sizes side
-        // by side.
-        Shape::Plain => entries.store_plain::<false>(scope + 1, requested),
-        Shape::Wide => entries.store_wide(wide_tag(scope, size, marks)),
+    if shape == Shape::Tiny {
+        entries.store(0, tiny_entry(scope, size));
+    } else {
+        // Not over jemalloc, and so in the fine layer, whatever the size: other allocators put blocks of all sizes side by side.
+        entries.store_plain::<false>(scope + 1, requested);
     }
     true
 }
 
 /// The entries for a wide tag of a block of `usable` bytes. `None` when the kernel gives no memory for them.
-pub fn wide_entries(block: *const u8, usable: u64) -> Option<ShadowRef> {
+pub fn wide_entries(block: *const u8, usable: u64) -> Option<WideRef> {
     // Other allocators than jemalloc put large blocks and small ones into one page.
     let large = usable >= LARGE_MIN as u64 && backend::has_classes();
-    if large { shadow::find_or_map_large(block.addr()) } else { shadow::find_or_map(block.addr()) }
+    if large { shadow::find_or_map_large(block.addr()) } else { shadow::find_or_map(block.addr()).map(WideRef::fine) }
 }

@@ -59,6 +59,24 @@ pub fn fits(counts: &Counts) -> bool {
     counts.allocations <= COUNT_MASK && counts.frees <= COUNT_MASK && i16::try_from(counts.moved_in as i64).is_ok()
 }
 
+/// The first part of counts that do not fit into an event, with all bytes, and the blocks that are left. `None` for counts that fit, and for a
+/// number of blocks below zero.
+pub fn split(counts: &Counts) -> Option<(Counts, Counts)> {
+    let is_negative = ((counts.allocations | counts.frees) as i64) < 0;
+    if fits(counts) || is_negative {
+        return None;
+    }
+    let moved_in = (counts.moved_in as i64).clamp(i16::MIN.into(), i16::MAX.into()) as u64;
+    let [allocations, frees] = [counts.allocations, counts.frees].map(|blocks| blocks.min(COUNT_MASK));
+    let rest = Counts {
+        allocations: counts.allocations - allocations,
+        frees: counts.frees - frees,
+        moved_in: counts.moved_in.wrapping_sub(moved_in),
+        ..Counts::default()
+    };
+    Some((Counts { allocations, frees, moved_in, ..*counts }, rest))
+}
+
 /// The words of an event. The counts of a batch must fit, see [`fits`].
 #[inline]
 pub fn encode(time_ns: u64, event: &Event) -> Words {
@@ -269,6 +287,29 @@ mod tests {
         }
         assert_eq!(decode([0; 7]), None);
         assert_eq!(decode([255; 7]), None);
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_come_in_parts() {
+        let whole = Counts {
+            allocated: 1 << 40,
+            freed: 7,
+            allocations: 3 * COUNT_MASK + 5,
+            frees: COUNT_MASK,
+            moved_in: 70_000_u64.wrapping_neg(),
+            ..Counts::default()
+        };
+        let (mut left, mut sum) = (whole, Counts::default());
+        let mut parts = 0;
+        while let Some((first, rest)) = split(&left) {
+            assert!(fits(&first));
+            sum += first;
+            left = rest;
+            parts += 1;
+        }
+        sum += left;
+        assert_eq!((sum, parts), (whole, 3));
+        assert_eq!(split(&Counts { allocations: 1_u64.wrapping_neg(), ..whole }), None);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use slot::{SLACK, Slot, add, emit};
 #[cfg(feature = "stacks")]
 pub use thread::opens_lanes;
 pub use thread::{
-    acquire, as_tracker, as_tracker_thread, empty_lane, forked, gather_frees_of, is_tracker, main_begins, publish_own,
-    scope_without_slot,
+    acquire, as_tracker, as_tracker_thread, empty_lane, forked, gather_frees_of, is_tracker, main_begins, nobody,
+    publish_own, scope_without_slot,
 };
 pub use thread_lane::lane;

@@ -122,10 +122,20 @@ fn help() {
 /// Publishes counts of one scope. `access` is the calling thread's, if it has a slot; `now_ns` says what time it is, and is asked while a
 /// session records.
 pub fn batch(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts, now_ns: impl Fn() -> u64) {
-    let add = || totals::of(scope).add(counts);
     if scope == TRACKER {
-        return add();
+        return totals::of(scope).add(counts);
     }
+    let mut left = *counts;
+    while let Some((first, rest)) = raw::split(&left) {
+        part(access, scope, &first, &now_ns);
+        left = rest;
+    }
+    part(access, scope, &left, now_ns);
+}
+
+/// Publishes counts that fit into one event; others go to the totals alone.
+fn part(access: Option<&RingAccess>, scope: ScopeId, counts: &Counts, now_ns: impl Fn() -> u64) {
+    let add = || totals::of(scope).add(counts);
     let event = raw::fits(counts).then_some(Event::Batch { scope, counts: *counts });
     // A session may begin, or end, at any moment.
     loop {

@@ -71,16 +71,18 @@ impl ScopeStack {
 
     /// Leaves the scope of `entered`, and with it all scopes that were entered after it and never left (because a guard
     /// was leaked, or a longjmp skipped it). `restore` is called with the scope that was active before. Does nothing if
-    /// the scope of `entered` was already left together with one outside of it.
-    pub fn pop(&self, entered: Entered, restore: impl FnOnce(ScopeId)) {
-        let Some(frame) = self.frames.get(entered.depth) else { return };
+    /// the scope of `entered` was already left together with one outside of it. Returns whether it was left now.
+    pub fn pop(&self, entered: Entered, restore: impl FnOnce(ScopeId)) -> bool {
+        let Some(frame) = self.frames.get(entered.depth) else { return false };
         let is_entered = entered.depth < self.depth.load(Ordering::Relaxed);
-        if is_entered && frame.serial.load(Ordering::Relaxed) == entered.serial {
-            // The depth shrinks after the frame was read, for the same reason as in `push`.
-            restore(frame.outer.load(Ordering::Relaxed));
-            compiler_fence(Ordering::SeqCst);
-            self.depth.store(entered.depth, Ordering::Relaxed);
+        if !is_entered || frame.serial.load(Ordering::Relaxed) != entered.serial {
+            return false;
         }
+        // The depth shrinks after the frame was read, for the same reason as in `push`.
+        restore(frame.outer.load(Ordering::Relaxed));
+        compiler_fence(Ordering::SeqCst);
+        self.depth.store(entered.depth, Ordering::Relaxed);
+        true
     }
 }
 

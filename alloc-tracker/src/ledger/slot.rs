@@ -120,12 +120,12 @@ impl Slot {
         Some(entered)
     }
 
-    /// Leaves a scope, see [`ScopeStack::pop`].
-    pub fn leave(&self, entered: Entered) {
+    /// Leaves a scope, see [`ScopeStack::pop`]. Returns whether it was still entered.
+    pub fn leave(&self, entered: Entered) -> bool {
         self.scopes.pop(entered, |outer| {
             self.select(outer);
             self.stopwatch.lap(outer);
-        });
+        })
     }
 
     /// Adds to the counters of `scope`.

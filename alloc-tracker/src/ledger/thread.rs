@@ -85,7 +85,7 @@ fn acquire_first() -> Option<&'static Slot> {
     }
     between_slots::set(1);
     let slot = pool::take()?;
-    slot.prepare(DEFAULT_SCOPE.load(Ordering::Relaxed));
+    slot.prepare(nobody());
     slot.stack_address.store(ptr::from_ref(&slot).addr(), Ordering::Relaxed);
     #[cfg(feature = "stacks")]
     slot.own_stack.begin();
@@ -145,9 +145,14 @@ pub fn opens_lanes() -> bool {
     mode() == Mode::On && backend() == Backend::Jemalloc && (!sampling::is_on() || sampling::is_rare())
 }
 
+/// The scope of threads that are in no scope of the program's; in a forked child it has a number of the child's own.
+pub fn nobody() -> ScopeId {
+    DEFAULT_SCOPE.load(Ordering::Relaxed)
+}
+
 /// The scope of the blocks that a thread between slots allocates.
 pub fn scope_without_slot() -> ScopeId {
-    if works_as_tracker::get() == 1 { TRACKER } else { DEFAULT_SCOPE.load(Ordering::Relaxed) }
+    if works_as_tracker::get() == 1 { TRACKER } else { nobody() }
 }
 
 /// Whether the calling thread runs as the tracker now ([`as_tracker`]).

@@ -21,7 +21,7 @@ use procfs_core::process::Stat;
 use super::pss::Rollup;
 use super::reading::Readings;
 use super::status::Statm;
-use crate::sys::{entries, page_bytes};
+use crate::sys::{page_bytes, thread_ids_of};
 
 /// So many reasons why a process could not be read are kept.
 const MOST_REASONS: usize = 4;
@@ -176,8 +176,9 @@ fn descendants(proc: &Path, root: u32) -> BTreeSet<u32> {
 
 /// The children of each thread of a process: the kernel lists them by the thread that has started them.
 fn children_of(proc: &Path, pid: u32) -> io::Result<Vec<u32>> {
-    let tasks = proc.join(pid.to_string()).join("task");
-    let lists = entries(&tasks)?.into_iter().filter_map(|task| read_text(tasks.join(task.name).join("children")).ok());
+    let process = proc.join(pid.to_string());
+    let list = |task: u32| read_text(process.join("task").join(task.to_string()).join("children")).ok();
+    let lists = thread_ids_of(&process)?.into_iter().filter_map(list);
     Ok(lists.flat_map(|list| ids(&list)).collect())
 }
 

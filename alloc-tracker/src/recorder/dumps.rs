@@ -117,12 +117,13 @@ impl Dumps {
         let number = self.0.entry(reason).or_default();
         *number += 1;
         let number = *number;
-        recording.write_new_scopes();
         let now = recording.clock.now_ns();
         let (replayed, sites) = with_replay(|replay| {
             let sites = recording.stacks.are_on().then(|| replay.site_table());
             (closing::replayed(replay, now, &recording.clock), sites)
         })?;
+        // After what names them: the program enters new ones meanwhile.
+        recording.write_new_scopes();
         let mut watch = Stopwatch::start();
         let survey = Survey::take();
         watch.lap(Probe::Asked);

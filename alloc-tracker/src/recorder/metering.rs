@@ -183,7 +183,9 @@ impl Metering {
         stopwatch::Times { active: now.active.since(base.active), cpu_ns: now.cpu_ns.saturating_sub(base.cpu_ns) }
     }
 
+    /// The row of a scope, or of threads in none.
     fn row(&mut self, scope: u32) -> &mut Row {
+        let scope = if scope == NO_SCOPE { ledger::nobody().into() } else { scope };
         let index = scope as usize;
         if self.rows.len() <= index {
             self.rows.resize_with(index + 1, Row::default);
@@ -264,7 +266,7 @@ fn scopes_of_threads(now: u64) -> impl Iterator<Item = (u32, u64)> {
 
 /// Whether a scope is one of those that the tracker made itself: nobody's, the runtime's, its own.
 fn is_reserved(scope: u32) -> bool {
-    scope < u32::from(OTHER_SCOPES)
+    scope < u32::from(OTHER_SCOPES) || scope == u32::from(ledger::nobody())
 }
 
 /// What each scope got since an earlier instant. The reserved scopes are left out. A time that the earlier instant had

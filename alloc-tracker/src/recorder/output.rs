@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use alloc_timeline::log::{Compacted, Compaction, LogFile};
+use alloc_timeline::log::{self, Compacted, Compaction, LogFile};
 use alloc_timeline::{Assembler, Record};
 
 /// A timeline that is being recorded, in memory and in the log.
@@ -13,6 +13,7 @@ pub struct Output {
     log: LogFile,
     assembler: Assembler,
     losses: Vec<String>,
+    set_aside: Option<PathBuf>,
 }
 
 /// The result of [`Output::finish`].
@@ -31,13 +32,19 @@ pub struct Finished {
 }
 
 impl Output {
-    /// Opens the log for a timeline that will be written to `path`.
+    /// Opens the log for a timeline that will be written to `path`. The log of an earlier run that was killed gets another name.
     ///
     /// # Errors
-    /// When the folder cannot be written to.
+    /// When the folder cannot be written to, or another recording writes to it.
     pub fn open(path: PathBuf) -> io::Result<Self> {
+        let set_aside = log::set_aside(&path)?;
         let log = LogFile::create(&path)?;
-        Ok(Output { path, log, assembler: Assembler::new(), losses: Vec::new() })
+        Ok(Output { path, log, assembler: Assembler::new(), losses: Vec::new(), set_aside })
+    }
+
+    /// Where the log of an earlier run is now that had the name of this one's; says so once.
+    pub fn take_set_aside(&mut self) -> Option<PathBuf> {
+        self.set_aside.take()
     }
 
     /// Adds one record. [`Output::flush`] hands it to the operating system.
@@ -73,7 +80,10 @@ impl Output {
     /// Replaces the log by the shorter one.
     pub fn replace_log(&mut self, compacted: io::Result<Compacted>) {
         if let Err(error) = self.log.replace(compacted) {
-            self.lose(format!("the log {} grows no further: {error}", self.log.path().display()));
+            self.lose(format!(
+                "the log {} could not be written anew and stays long: {error}",
+                self.log.path().display()
+            ));
         }
     }
 

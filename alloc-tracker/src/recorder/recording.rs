@@ -104,7 +104,10 @@ impl Recording {
         self.take_background_work();
         let live = live_bytes();
         self.pace.look(self.clock.now_ns());
-        self.look_for_book(live);
+        // What a pause has is no peak, and its book would keep that of a peak from being taken.
+        if with_replay(|replay| !replay.is_paused()).unwrap_or_default() {
+            self.look_for_book(live);
+        }
     }
 
     /// Records a mark and the book of this instant; `survey` and `beyond` were read just before. The mark comes after those that the

@@ -56,11 +56,17 @@ impl StepClock {
     pub fn end(&mut self) {
         let Some(began) = self.open.take() else { return };
         let Some(now) = Reading::take().filter(|now| now.thread == began.thread) else { return };
+        let wall_ns = now.time_ns - began.time_ns;
+        let stepping_thread: ScopeTimes = passed(&now.stepping, &began.stepping);
+        // A thread that began after the other one has ended may have its slot, but not the time between the two.
+        if stepping_thread.active_ns.iter().sum::<u64>() != wall_ns {
+            return;
+        }
         self.ended.push(StepTimes {
             first_step: self.begun,
             last_step: self.begun,
-            wall_ns: now.time_ns - began.time_ns,
-            stepping_thread: passed(&now.stepping, &began.stepping),
+            wall_ns,
+            stepping_thread,
             other_threads: passed(&now.others, &began.others),
         });
     }
@@ -96,7 +102,12 @@ impl Reading {
                 }
             }
             // Threads that wait for work are in none of the program's scopes: they are not listed.
-            others.iter_mut().take(usize::from(alloc_replay::OTHER_SCOPES)).for_each(|idle| *idle = Active::default());
+            let waiting = (0..alloc_replay::OTHER_SCOPES).chain([ledger::nobody()]);
+            for scope in waiting {
+                if let Some(idle) = others.get_mut(usize::from(scope)) {
+                    *idle = Active::default();
+                }
+            }
             return Some(Reading { time_ns, thread: std::ptr::from_ref(slot).addr(), stepping, others });
         }
         None

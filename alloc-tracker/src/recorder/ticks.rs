@@ -4,7 +4,7 @@
 //! read ---> is anything new? --yes--> sample: the coarse book, the replay's news, summary, analysis, then a book if one is due
 //!                 \---------no------> pass: a look as between two ticks
 //! ```
-use alloc_replay::{ScopeId, SessionPeak};
+use alloc_replay::SessionPeak;
 use alloc_timeline::{Ending, Mark, Record};
 
 use super::background::Job;
@@ -52,7 +52,10 @@ impl Recording {
 
     /// A tick at which nothing is new. It began at the clock's time `began`.
     fn pass(&mut self, began: u64) {
-        self.quiet.passes(self.clock.since_start(began));
+        // A pause has no samples.
+        if with_replay(|replay| !replay.is_paused()).unwrap_or_default() {
+            self.quiet.passes(self.clock.since_start(began));
+        }
         self.schedule.tick_is_over();
         self.look();
         self.output.flush();
@@ -94,11 +97,15 @@ impl Recording {
         steps.into_iter().for_each(|step| self.output.record(step));
         events.into_iter().for_each(|record| self.record_replayed(record));
         let live = sample.as_ref().map(|sample| sample.live_bytes);
+        // Where stderr takes no line, nothing but the files themselves say it.
+        let say = |line: String| {
+            let _ = self.probes.calls().run(move || sys::say(&line));
+        };
+        if let Some(aside) = self.output.take_set_aside() {
+            say(format!("alloc-tracker: the log of an earlier run that was killed is now {}", aside.display()));
+        }
         if let Some(live_bytes) = live
-            && let Some(name) = self.full_table.look(|line| {
-                // Where stderr takes no line, the mark alone says it.
-                let _ = self.probes.calls().run(move || sys::say(&line));
-            })
+            && let Some(name) = self.full_table.look(say)
         {
             let now = self.clock.now_ns();
             let time_ns = self.clock.since_start(now);
@@ -137,6 +144,12 @@ impl Recording {
 
     /// Ends the recording: records what is left, and the last records. Returns the output, which the caller finishes.
     pub fn end(mut self, ending: Ending) -> Output {
+        // First: what other threads allocate and free from now on is in no event, and the sums of the scopes know it.
+        let now = self.clock.now_ns();
+        with_replay(|replay| {
+            let counts = counts::by_scope();
+            replay.reconcile_at_end(|scope| counts.get(usize::from(scope)).copied().unwrap_or_default(), now);
+        });
         let (readings, is_news) = self.read();
         self.sample(readings, is_news);
         self.books.explain_at_end().into_iter().for_each(|book| self.record_book(book));
@@ -150,9 +163,6 @@ impl Recording {
         last.into_iter().for_each(|book| self.output.record(Record::Book(book)));
         let now = self.clock.now_ns();
         let Some(mut replay) = with_state(Option::take) else { return self.output };
-        let counts = counts::by_scope();
-        let of = |scope: ScopeId| counts.get(usize::from(scope)).copied().unwrap_or_default();
-        replay.reconcile_at_end(of, now);
         self.write_new_scopes();
         replay.take_records(counts::slack_bytes()).into_iter().for_each(|record| self.record_replayed(record));
         let stacks = self.stacks.named(|| replay.site_table(), true, &mut self.output);

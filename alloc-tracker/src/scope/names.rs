@@ -17,12 +17,14 @@ use rustc_hash::FxHasher;
 use super::table::Table;
 
 /// The number of scopes; scope numbers are below it. A plain block's tag is 1 + scope, a number of 15 bits, of which
-/// three values have another meaning in the shadow map (`tag/shadow.rs`): 0, `WIDE` and `BEYOND`.
-pub const MAX_SCOPES: usize = (1 << 15) - 3;
+/// 0 and the highest 128 have another meaning in the shadow map (`tag/shadow.rs`): no tag, and wide tags.
+pub const MAX_SCOPES: usize = (1 << 15) - 1 - 128;
 /// The number of names; name numbers are below it.
 pub const MAX_NAMES: usize = 1 << 16;
 /// Places of an index of scopes: twice as many as there are scopes, and six.
 pub const INDEX: usize = 1 << 16;
+/// The number of the empty name.
+const NO_NAME: NameId = 0;
 /// The number that stands for all names which found no room in the table.
 const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
 
@@ -68,7 +70,8 @@ pub fn known_scope(parts: Parts) -> Option<ScopeId> {
 
 fn known(scope: Numbered) -> Option<ScopeId> {
     match scope {
-        Numbered { parts: Parts { phase, layer: 0, op: 0 }, fork_depth: 0 } if (phase as usize) < RESERVED.len() => {
+        // A phase of the program's may be called `tracker`, or `runtime`. It is none of the tracker's scopes.
+        Numbered { parts: Parts { phase: phase @ (NO_NAME | OTHER_NAME_ID), layer: 0, op: 0 }, fork_depth: 0 } => {
             Some(phase as ScopeId)
         }
         _ => SCOPES.find_number(hash(&scope), |held| *held == scope).map(|number| number as ScopeId),
@@ -234,6 +237,16 @@ mod tests {
         assert_eq!(describe(NOBODY), Scope::default());
         assert_eq!(describe(RUNTIME).phase, "runtime");
         assert_eq!(describe(OTHER_SCOPES).phase, OTHER_NAME);
+    }
+
+    /// A program that tracks objects may well have such phases.
+    #[test]
+    fn phases_of_the_programs_are_none_of_the_reserved_scopes() {
+        for phase in ["tracker", "runtime"] {
+            let number = scope(Parts { phase: name(phase), ..Parts::default() });
+            assert!(number > OTHER_SCOPES, "{phase}: {number}");
+            assert_eq!((describe(number).phase.as_str(), known_scope(parts(number))), (phase, Some(number)));
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 
 use alloc_replay::{NOBODY, ScopeId};
 
-use super::guard::{ScopeGuard, enter};
+use super::guard::{ScopeGuard, changed_from, enter};
+use crate::scope::Change;
 use crate::{ledger, scope};
 
 /// A scope that was active when [`capture`] was called, and that can be entered on any thread.
@@ -55,8 +56,47 @@ impl Captured {
     /// });
     /// ```
     pub fn attach(self) -> ScopeGuard {
-        // It may have been captured before a fork, from which on the scope has another number.
-        enter(if scope::is_inherited(self.0) { ledger::as_tracker(|| scope::own(self.0)) } else { self.0 })
+        enter(self.own())
+    }
+
+    /// The scope that would be active if the phase `name` were entered in this one. Nothing is entered.
+    ///
+    /// ```
+    /// use alloc_tracker::{capture, hooks};
+    ///
+    /// let _attached = capture().within_phase("data").attach();
+    /// assert_eq!(hooks::current().phase, hooks::name("data"));
+    /// ```
+    #[must_use]
+    pub fn within_phase(self, name: &str) -> Captured {
+        self.within(Change::Phase, name)
+    }
+
+    /// The scope that would be active if the layer `path` were entered in this one. Nothing is entered.
+    ///
+    /// ```
+    /// use alloc_tracker::{capture, hooks, layer};
+    ///
+    /// let scope = {
+    ///     let _layer = layer!("encoder");
+    ///     capture().within_layer("attention")
+    /// };
+    /// let _attached = scope.attach();
+    /// assert_eq!(hooks::current().layer, hooks::name("encoder.attention"));
+    /// ```
+    #[must_use]
+    pub fn within_layer(self, path: &str) -> Captured {
+        self.within(Change::Layer, path)
+    }
+
+    fn within(self, change: Change, name: &str) -> Captured {
+        let has_scopes = ledger::acquire().is_some();
+        if has_scopes { Captured(changed_from(self.own(), change, name)) } else { self }
+    }
+
+    /// The scope's number in this process: it may have been captured before a fork, from which on it has another one.
+    fn own(self) -> ScopeId {
+        if scope::is_inherited(self.0) { ledger::as_tracker(|| scope::own(self.0)) } else { self.0 }
     }
 
     /// Wraps a future, so that it runs in the captured scope whenever it is polled, on whichever thread. (A guard is no

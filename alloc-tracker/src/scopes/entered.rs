@@ -61,3 +61,33 @@ impl Entered {
         Entered { scope: entered, phase: u32::from((scope >> 16) as u16), call_around }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::hooks;
+    use super::*;
+
+    /// Tasks of one thread take turns, so their scopes need not be left in the order in which they were entered.
+    #[test]
+    fn a_scope_that_is_left_late_leaves_no_operator_behind() {
+        let operator = hooks::enter_op(hooks::name("late::first"), None, hooks::Name::default(), 7);
+        let layer = hooks::enter_layer("late");
+        let nothing = Entered::nothing();
+        assert!(hooks::is_in_op());
+        hooks::leave(operator);
+        assert!(!hooks::is_in_op());
+        hooks::leave(layer);
+        hooks::leave(nothing);
+        assert!(!hooks::is_in_op(), "the layer was left with the operator around it");
+    }
+
+    #[test]
+    fn an_operator_that_is_nested_too_deep_is_not_entered() {
+        let layers: Vec<Entered> = (0..300).map(|_| hooks::enter_layer_alone("deep")).collect();
+        let operator = hooks::enter_op(hooks::name("deep::op"), None, hooks::Name::default(), 7);
+        assert!(!hooks::is_in_op());
+        hooks::leave(operator);
+        layers.into_iter().rev().for_each(hooks::leave);
+        assert_eq!(hooks::current(), hooks::Current::default());
+    }
+}

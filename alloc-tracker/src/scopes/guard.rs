@@ -51,14 +51,14 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Leaves a scope. `phase` is the phase that was entered with it; 0 when none was.
-pub fn leave(entered: Option<Entered>, phase: NameId) {
-    if let (Some(entered), Some(slot)) = (entered, ledger::acquire()) {
-        slot.leave(entered);
-        if phase != 0 && publish::recording() && scope::parts(slot.scope()).phase != phase {
-            let _ = ledger::emit(Some(slot), &Event::PhaseLeft { phase });
-        }
+/// Leaves a scope. `phase` is the phase that was entered with it; 0 when none was. Returns whether the scope was still entered.
+pub fn leave(entered: Option<Entered>, phase: NameId) -> bool {
+    let (Some(entered), Some(slot)) = (entered, ledger::acquire()) else { return false };
+    let was_entered = slot.leave(entered);
+    if phase != 0 && publish::recording() && scope::parts(slot.scope()).phase != phase {
+        let _ = ledger::emit(Some(slot), &Event::PhaseLeft { phase });
     }
+    was_entered
 }
 
 /// Enters `scope` on this thread, until the guard is dropped.
@@ -84,9 +84,13 @@ pub fn derive(change: impl FnOnce(Parts) -> Parts) -> Option<ScopeId> {
 /// The scope that the active one becomes when `name` is entered. `None` when the thread has no slot.
 pub(super) fn changed(change: Change, name: &str) -> Option<ScopeId> {
     ledger::main_begins();
-    let from = ledger::acquire()?.scope();
+    Some(changed_from(ledger::acquire()?.scope(), change, name))
+}
+
+/// The scope that `from` becomes when `name` is entered there.
+pub(super) fn changed_from(from: ScopeId, change: Change, name: &str) -> ScopeId {
     let known = scope::known_change(from, change, name);
-    Some(known.unwrap_or_else(|| ledger::as_tracker(|| scope::learn_change(from, change, name))))
+    known.unwrap_or_else(|| ledger::as_tracker(|| scope::learn_change(from, change, name)))
 }
 
 /// The phase of that scope, which entering `name` led to. A scope that found no room in the table has another phase.

@@ -148,7 +148,9 @@ pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entere
         op: op.0,
     };
     let entered = derive(change).and_then(|scope| ledger::acquire()?.enter(scope));
-    Entered { scope: entered, phase: 0, call_around: label::set_op_call(call) }
+    // An operator that is not entered, because scopes are nested too deep, cannot be left.
+    let call_around = if entered.is_some() { label::set_op_call(call) } else { label::op_call() };
+    Entered { scope: entered, phase: 0, call_around }
 }
 
 /// Leaves a phase, a layer or an operator, and all that was entered in it and never left. Does nothing if a scope around it
@@ -162,8 +164,9 @@ pub fn enter_op(op: Name, layer: Option<Name>, phase: Name, call: u64) -> Entere
 /// assert_eq!(hooks::current().op, hooks::Name::default());
 /// ```
 pub fn leave(entered: Entered) {
-    label::set_op_call(entered.call_around);
-    guard::leave(entered.scope, entered.phase);
+    if guard::leave(entered.scope, entered.phase) {
+        label::set_op_call(entered.call_around);
+    }
 }
 
 /// Whether an operator runs on this thread.

@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::fact::Fact;
 use super::step_state;
 use crate::ledger::{as_tracker, stopwatch};
-use crate::recorder::{Finished, Handle, Recorder, Request, StepClock, ask};
+use crate::recorder::{Finished, Handle, Recorder, Request, StepClock, ask, is_recorded};
 use crate::sys;
 
 /// The recorder, and the id of the process that started it. A forked child inherits the value, but not the recorder's
@@ -65,9 +65,12 @@ fn own_handle() -> Option<Handle> {
 /// Starts a recorder with `start`, unless this process has one already.
 pub fn install(start: impl FnOnce() -> Result<Recorder, SessionError>) -> Result<(), SessionError> {
     let mut active = active();
-    if active.as_ref().is_some_and(|(process, _)| is_own(*process)) {
+    if is_recorded() && active.as_ref().is_some_and(|(process, _)| is_own(*process)) {
         return Err(SessionError::AlreadyRecording);
     }
+    // The one before was ended from outside, by `alloc-tracker stop`: its thread has written its file.
+    let ended = active.take_if(|(process, _)| is_own(*process));
+    drop(ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)));
     let fresh = start()?;
     if let Some((_, parents)) = active.replace((std::process::id(), fresh)) {
         // The value was inherited through a fork. Dropping it would end the parent's recording, and would free memory

@@ -42,7 +42,7 @@ pub use queue::Queue;
 pub use rlimit::{Resource, resource_limit};
 pub use stderr::say;
 pub use stop_flag::StopFlag;
-pub use tasks::{ThreadCount, thread_ids};
+pub use tasks::{ThreadCount, thread_ids, thread_ids_of};
 pub use this_thread::thread_id;
 #[cfg(feature = "stacks")]
 pub use this_thread::thread_name;

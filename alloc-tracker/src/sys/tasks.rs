@@ -1,5 +1,5 @@
-//! The threads of the process, from /proc/self/task. Where a thread ends that was listed, the kernel goes on in the list by its number of places
-//! (`first_tid` in its fs/proc/base.c), and passes over another thread.
+//! The threads of a process, from /proc/PID/task. Where a thread ends while the kernel lists it, the list ends there, or goes on by the number
+//! of places and passes over another thread (`next_tid` and `first_tid` in its fs/proc/base.c).
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -11,17 +11,33 @@ use super::folder::entries;
 /// A list from which a thread may be missing is read again, so often at the most.
 const LISTINGS: usize = 8;
 
-/// The numbers of the threads. Some that ended meanwhile may be among them.
+/// This process's folder in /proc.
+const OWN: &str = "/proc/self";
+
+/// The numbers of this process's threads. Some that ended meanwhile may be among them.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn thread_ids() -> io::Result<BTreeSet<u32>> {
-    let folder = Path::new("/proc/self/task");
+    thread_ids_of(Path::new(OWN))
+}
+
+/// The numbers of the threads of the process whose folder in /proc this is, as [`thread_ids`] has them.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn thread_ids_of(process: &Path) -> io::Result<BTreeSet<u32>> {
+    let (folder, count) = (process.join("task"), ThreadCount::of(process));
     let mut ids = BTreeSet::new();
     for _ in 0..LISTINGS {
-        let listed = entries(folder)?;
-        ids.extend(listed.iter().filter_map(|task| task.name.to_str()?.parse::<u32>().ok()));
-        if listed.iter().all(|task| folder.join(&task.name).exists()) {
+        let listed: BTreeSet<u32> =
+            entries(&folder)?.iter().filter_map(|task| task.name.to_str()?.parse().ok()).collect();
+        let count = count.now();
+        // All that were listed were there when they were counted, if they still are.
+        let all_stay = listed.iter().all(|id| folder.join(id.to_string()).exists());
+        let is_whole = all_stay && count.is_none_or(|count| count == listed.len());
+        ids.extend(listed);
+        if is_whole {
             break;
         }
     }
@@ -34,9 +50,14 @@ pub fn thread_ids() -> io::Result<BTreeSet<u32>> {
 pub struct ThreadCount(Option<KeptFile>);
 
 impl ThreadCount {
-    /// Opens the file.
+    /// Opens this process's file.
     pub fn open() -> Self {
-        ThreadCount(KeptFile::open("/proc/self/stat").ok())
+        Self::of(Path::new(OWN))
+    }
+
+    /// Opens the file of the process whose folder in /proc this is.
+    fn of(process: &Path) -> Self {
+        ThreadCount(KeptFile::open(process.join("stat")).ok())
     }
 
     /// The count now. The first thread counts until the process is over. `None` when it cannot be read.

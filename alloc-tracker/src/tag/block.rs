@@ -1,9 +1,11 @@
 //! Finding the tag of a block: its kind, what it says, and in which entries of the shadow map it stands.
 use alloc_replay::ScopeId;
 
-use super::shadow::{self, ShadowRef, TINY, Wide};
+use super::entries::{ShadowRef, TINY};
+use super::shadow;
 use super::tiny::{self, Tiny};
-use super::word::ALIGNMENT;
+use super::wide::{Wide, WideRef};
+use super::word::{ALIGNMENT, SMALL_MAX};
 
 /// What a tag says, by the kind of the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,13 @@ pub fn find(address: usize) -> Option<(ShadowRef, Tag)> {
     find_fine(address).or_else(|| find_coarser(address)).or_else(|| find_shortest(address))
 }
 
+/// [`find`] for an address that somebody hands over, who need not know where blocks start: `None` also inside of a block with a wide tag.
+pub fn find_start(address: usize) -> Option<(ShadowRef, Tag)> {
+    let found = find(address)?;
+    let is_possible = !matches!(found.1, Tag::Plain(_, requested) if requested > SMALL_MAX);
+    (is_possible && !shadow::is_in_wide(address)).then_some(found)
+}
+
 fn find_shortest(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find_shortest(address)?;
     tiny_tag(place).map(|tag| (place, tag))
@@ -65,7 +74,7 @@ fn tiny_tag(place: ShadowRef) -> Option<Tag> {
 fn find_fine(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find(address)?;
     let plain = || place.load_plain().map(|(tag, requested)| Tag::Plain(tag - 1, requested));
-    let tag = place.load_wide().map(Tag::Wide).or_else(|| tiny_tag(place)).or_else(plain)?;
+    let tag = WideRef::fine(place).load().map(Tag::Wide).or_else(|| tiny_tag(place)).or_else(plain)?;
     Some((place, tag))
 }
 
@@ -75,14 +84,14 @@ fn find_coarser(address: usize) -> Option<(ShadowRef, Tag)> {
 
 fn find_large(address: usize) -> Option<(ShadowRef, Tag)> {
     let place = shadow::find_large(address)?;
-    place.load_wide().map(|wide| (place, Tag::Wide(wide)))
+    place.load().map(|wide| (place.place(), Tag::Wide(wide)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tag::class;
-    use crate::tag::word::{COARSEST, FINE, SMALL_MAX};
+    use crate::tag::word::{COARSEST, FINE};
 
     /// A slab of jemalloc's has blocks of one class, side by side from the start of a page. Where the address tells the
     /// layer, each block has two entries of its own there.
@@ -175,5 +184,37 @@ mod tests {
             assert_eq!(inside.map(|found| found.map(|(_, tag)| tag)), [None; 7], "{requested}");
             find(start).expect("a tag").0.clear();
         }
+    }
+
+    /// So that no label is written over a tag. Blocks of all sizes have wide tags in the fine layer where they are followed, and over other
+    /// allocators than jemalloc. Each of these sizes could be a scope's number, or the beginning of a wide tag.
+    #[test]
+    fn inside_of_a_block_with_a_wide_tag_no_block_starts() {
+        let (_memory, start) = memory(4);
+        let fine = WideRef::fine(shadow::find_or_map(start).expect("a chunk of entries"));
+        for requested in [100, 14_337, 0x2_0005, 0x1_7f80, 0x3f80_7f81, 0x7f80_7f80, 0x12_3456_7fff] {
+            fine.store(Wide { scope: 5, requested, followed: false, sampled: true, natural: false });
+            assert!(find_start(start).is_some(), "{requested}");
+            let inside = [8, 16, 24, 32, 40, 48].map(|offset| find_start(start + offset));
+            assert_eq!(inside.map(|found| found.map(|(_, tag)| tag)), [None; 6], "{requested}");
+            fine.place().clear();
+        }
+    }
+
+    /// jemalloc begins a large block at any multiple of 64 bytes within its first page.
+    #[test]
+    fn inside_of_a_large_block_no_block_starts() {
+        let mut memory = vec![0u8; 1 << 20];
+        let page = memory.as_mut_ptr().addr().next_multiple_of(4096) + 4096;
+        let start = page + 192;
+        let large = shadow::find_or_map_large(start).expect("a chunk of entries");
+        let before = large.place().load(0);
+        assert_eq!(before, 0, "the memory's own tag is a page before");
+        large.store(Wide { scope: 5, requested: 0x1_7f80, followed: true, sampled: false, natural: false });
+        assert!(find_start(start).is_some());
+        let offsets = [16, 32, 64, 128, 2048, 4096 - 192, 4096, 2 * 4096 - 192, 2 * 4096, 3 * 4096];
+        let inside = offsets.map(|offset| find_start(start + offset).map(|(_, tag)| tag));
+        assert_eq!((inside, find_start(page).map(|(_, tag)| tag)), ([None; 10], None));
+        large.place().clear();
     }
 }

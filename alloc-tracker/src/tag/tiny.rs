@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use alloc_replay::{OTHER_SCOPES, ScopeId, TRACKER};
 
-use super::shadow::TINY;
+use super::entries::TINY;
 use crate::scope::MAX_SCOPES;
 
 /// The largest request that gets a tiny tag, in bytes.

@@ -25,6 +25,9 @@ pub const MAX_STEPS: usize = 4096;
 pub const MAX_MARK_TABLES: usize = 4;
 /// How many books of marks of one name a timeline holds; when there are more, the earliest go.
 const MAX_MARK_BOOKS: usize = MAX_MARK_TABLES;
+/// Tables and books of all names that are kept: names may differ each time.
+const MAX_TABLES: usize = 256;
+const MAX_BOOKS: usize = MAX_TABLES;
 /// The most marks that a timeline holds; when there are more, the earliest go.
 const MAX_MARKS: usize = 16 * 1024;
 /// The most instants near a limit that a timeline holds; when there are more, the earliest go.
@@ -47,6 +50,8 @@ pub struct Assembler {
     pub(crate) interval_ns: u64,
     pub(crate) samples: Arc<Samples>,
     pub(crate) marks: VecDeque<Mark>,
+    /// How many of the marks have a table.
+    tables: usize,
     pub(crate) steps: Arc<VecDeque<Step>>,
     pub(crate) peak: Snapshot,
     pub(crate) peak_requested: Option<PeakRequested>,
@@ -193,6 +198,9 @@ impl Assembler {
             self.mark_books.remove(oldest);
         }
         self.mark_books.push(book);
+        if self.mark_books.len() > MAX_BOOKS {
+            self.mark_books.remove(0);
+        }
     }
 
     fn mark(&mut self, mark: Mark) {
@@ -204,11 +212,20 @@ impl Assembler {
                 && let Some(oldest) = self.marks.iter_mut().find(same)
             {
                 oldest.snapshot = None;
+                self.tables -= 1;
             }
         }
+        self.tables += usize::from(mark.snapshot.is_some());
         self.marks.push_back(mark);
+        if self.tables > MAX_TABLES
+            && let Some(oldest) = self.marks.iter_mut().find(|mark| mark.snapshot.is_some())
+        {
+            oldest.snapshot = None;
+            self.tables -= 1;
+        }
         if self.marks.len() > MAX_MARKS {
-            self.marks.pop_front();
+            let first = self.marks.pop_front();
+            self.tables -= usize::from(first.is_some_and(|mark| mark.snapshot.is_some()));
         }
     }
 }
@@ -217,6 +234,18 @@ impl Assembler {
 mod tests {
     use super::*;
     use crate::record::Sample;
+
+    #[test]
+    fn only_the_latest_tables_of_all_names_are_kept() {
+        let mut assembler = Assembler::new();
+        for time_ns in 0..1_000 {
+            let snapshot = Some(Snapshot { time_ns, ..Snapshot::default() });
+            assembler.apply(Record::Mark(Mark { time_ns, name: format!("step {time_ns}"), live_bytes: 0, snapshot }));
+        }
+        let marks = assembler.timeline().marks;
+        let with_table: Vec<u64> = marks.iter().filter(|m| m.snapshot.is_some()).map(|m| m.time_ns).collect();
+        assert_eq!((marks.len(), with_table), (1_000, (1_000 - MAX_TABLES as u64..1_000).collect()));
+    }
 
     #[test]
     fn only_the_latest_tables_of_a_name_are_kept() {

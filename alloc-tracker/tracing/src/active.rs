@@ -13,6 +13,8 @@ pub struct SpanScope {
     pub phase: Option<&'static str>,
     /// What is active inside of it.
     pub within: Captured,
+    /// The number of the part of the subscriber that made it.
+    pub made_by: u64,
 }
 
 impl SpanScope {

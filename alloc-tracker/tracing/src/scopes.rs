@@ -1,5 +1,7 @@
 //! The part of a subscriber that makes spans scopes.
-use alloc_tracker::{Captured, capture, layer, phase};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use alloc_tracker::{Captured, capture};
 use tracing_core::Subscriber;
 use tracing_core::span::{Attributes, Id};
 use tracing_subscriber::Layer;
@@ -13,7 +15,11 @@ use super::rules::{Kind, Rules};
 #[derive(Debug)]
 pub struct Scopes {
     rules: Rules,
+    /// Tells this part of a subscriber from others of its kind.
+    number: u64,
 }
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Makes every span a layer, unless the span or the calls behind this one say otherwise.
 ///
@@ -30,7 +36,7 @@ pub struct Scopes {
 /// });
 /// ```
 pub fn scopes() -> Scopes {
-    Scopes { rules: Rules::new() }
+    Scopes { rules: Rules::new(), number: NEXT.fetch_add(1, Ordering::Relaxed) }
 }
 
 impl Scopes {
@@ -79,6 +85,12 @@ impl Scopes {
         self.rules.add(target, kind);
         self
     }
+
+    /// The scope that this part of the subscriber has made of a span.
+    fn scope_of<S: Subscriber + for<'a> LookupSpan<'a>>(&self, id: &Id, context: &Context<'_, S>) -> Option<SpanScope> {
+        let scope = context.span(id).and_then(|span| span.extensions().get::<SpanScope>().cloned());
+        scope.filter(|scope| scope.made_by == self.number)
+    }
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Scopes {
@@ -86,28 +98,29 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Scopes {
         let (kind, Some(span)) = (self.rules.kind(attributes), context.span(id)) else { return };
         let name = span.metadata().name();
         let around = around(&span);
-        let within = {
-            let _around = around.attach();
-            let _own = match kind {
-                Kind::Phase => phase(name),
-                Kind::Layer => layer(name),
-                Kind::Nothing => return,
-            };
-            capture()
+        let within = match kind {
+            Kind::Phase => around.within_phase(name),
+            Kind::Layer => around.within_layer(name),
+            Kind::Nothing => return,
         };
         let phase = (kind == Kind::Phase).then_some(name);
-        span.extensions_mut().insert(SpanScope { around, phase, within });
+        let mut extensions = span.extensions_mut();
+        // A subscriber may have several such parts, with rules of their own. The first that makes a scope of the span decides.
+        if extensions.get_mut::<SpanScope>().is_none() {
+            extensions.insert(SpanScope { around, phase, within, made_by: self.number });
+        }
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
-        let scope = context.span(id).and_then(|span| span.extensions().get::<SpanScope>().cloned());
-        if let Some(scope) = scope {
+        if let Some(scope) = self.scope_of(id, &context) {
             active::enter(id, scope);
         }
     }
 
-    fn on_exit(&self, id: &Id, _: Context<'_, S>) {
-        active::leave(id);
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        if self.scope_of(id, &context).is_some() {
+            active::leave(id);
+        }
     }
 }
 

@@ -55,6 +55,20 @@ fn targets_say_what_spans_are() {
     });
 }
 
+/// A span has the scope that the first part of a subscriber makes of it, and the others leave it alone.
+#[test]
+fn a_subscriber_may_have_several_parts() {
+    let phases = alloc_tracing::scopes().phases("tasks").only_listed();
+    let subscriber = tracing_subscriber::registry().with(phases).with(alloc_tracing::scopes());
+    tracing::subscriber::with_default(subscriber, || {
+        let training = info_span!("training").entered();
+        assert_eq!(owner(&block()), ("training", ""));
+        assert_eq!(owner(&info_span!(target: "model", "conv1").in_scope(block)), ("training", "conv1"));
+        drop(training);
+        assert_eq!(owner(&block()), ("", ""));
+    });
+}
+
 #[test]
 fn spans_may_be_left_in_any_order() {
     with(alloc_tracing::scopes(), || {

@@ -1,4 +1,5 @@
 //! The recording survives every end of a run: panic, `exit`, drop, Ctrl-C, a full disk, SIGKILL.
+use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -216,4 +217,31 @@ fn a_disk_that_is_full() {
     goes_on(&ran, 4, &out);
     assert!(ran.stderr.contains("No space left on device"), "the reason: {}", ran.stderr);
     assert!(ran.stdout.ends_with("run.timeline.json.log\n"), "the log that fitted is all that is left: {}", ran.stdout);
+}
+
+/// A program that was killed is run again, with the same name for its timeline. Nobody has asked to have the killed run's log removed, and
+/// that of one that runs is not touched.
+#[test]
+fn the_log_of_an_earlier_run_stays() {
+    let folder = folder();
+    let out = folder.path().join("run.timeline.json");
+    let log = folder.path().join("run.timeline.json.log");
+    let again = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_victim-scopes"));
+        run(command.arg(&out).arg("leaked").env_remove("ALLOC_TRACKER"))
+    };
+    fs::write(&log, "the killed run's\n").expect("a file");
+    let ran = again();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let aside = folder.path().join("run.earlier-1.timeline.json.log");
+    assert_eq!(fs::read_to_string(&aside).expect("the log"), "the killed run's\n");
+    assert!(ran.stderr.contains(&format!("that was killed is now {}", aside.display())), "{}", ran.stderr);
+    alloc_timeline::load(&out).expect("the second run's timeline");
+
+    fs::write(&log, "the running one's\n").expect("a file");
+    let running = fs::File::open(&log).expect("the log");
+    running.lock().expect("a file system with locks");
+    let ran = again();
+    assert!(ran.code != Some(0) && ran.stderr.contains("a process that runs is recording it"), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(&log).expect("the log"), "the running one's\n");
 }

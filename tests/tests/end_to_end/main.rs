@@ -33,6 +33,7 @@ mod python_imports;
 mod python_loops;
 mod python_networks;
 mod python_optimizers;
+mod python_scopes;
 mod python_started;
 mod python_suite;
 mod python_survival;

@@ -83,7 +83,7 @@ fn a_program_sees_nothing_of_it() {
     assert_eq!((ran.code, ran.stdout, ran.stderr), (plain.code, plain.stdout, plain.stderr));
 }
 
-/// The library has room for 32,765 scopes, of which imports take 2,000 layers at most.
+/// The library has room for 32,639 scopes, of which imports take 2,000 layers at most.
 #[test]
 fn more_modules_than_there_are_layers_belong_to_their_importer() {
     let folder = folder();

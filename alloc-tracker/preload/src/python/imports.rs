@@ -13,7 +13,7 @@ use alloc_tracker::unaided::as_tracker;
 use crate::definition::{Definition, Object};
 use crate::interpreter::Interpreter;
 
-/// How many layers there may be, of the 32,765 scopes that the library has room for. A module beyond them is its importer's.
+/// How many layers there may be, of the 32,639 scopes that the library has room for. A module beyond them is its importer's.
 const MOST: usize = 2_000;
 
 static ENTER: Definition = Definition::new(c"__enter__", enter);

@@ -56,7 +56,10 @@ impl Group {
     /// # Errors
     /// When the group's use cannot be read.
     pub fn at(place: &Place) -> Result<Self, String> {
-        let levels: Vec<Level> = place.lineage().map(|folder| Level::open(folder, place.version)).collect();
+        let all = place.lineage().map(|folder| Level::open(folder, place.version));
+        // Of version 2, a group without the memory controller has no such files. What it uses is charged to the nearest one above that has it.
+        let levels: Vec<Level> =
+            all.skip_while(|level| place.version == Version::Two && level.usage.is_none()).collect();
         let own = levels.first().filter(|level| level.usage().is_some());
         let own = own.ok_or_else(|| {
             // The root of version 2 has no such files: there, the machine's memory is the group's.
@@ -73,7 +76,7 @@ impl Group {
         self.version
     }
 
-    /// The group itself, not its ancestors.
+    /// The group to which this process's memory is charged, not its ancestors.
     pub fn own(&self) -> &Level {
         &self.levels[0]
     }
@@ -198,6 +201,17 @@ mod tests {
         assert_eq!((group.own().limit(), group.levels().len()), (Some(1_000), 3));
         let (_mount, place) = hierarchy(["max\n", "max\n"]);
         assert_eq!(Group::at(&place).expect("a group").tightest(), None);
+    }
+
+    #[test]
+    fn a_group_without_the_memory_controller_is_charged_to_the_one_above() {
+        let (_mount, place) = hierarchy(["500\n", "1000\n"]);
+        for name in ["memory.current", "memory.max"] {
+            std::fs::remove_file(place.folder.join(name)).expect("removed");
+        }
+        let group = Group::at(&place).expect("the one above");
+        assert_eq!((group.own().usage(), group.own().limit(), group.levels().len()), (Some(100), Some(500), 2));
+        assert_eq!(group.tightest().map(|tightest| (tightest.bytes, tightest.is_ancestors)), Some((500, false)));
     }
 
     /// Version 1 says what ancestors allow that a container cannot see.

@@ -7,6 +7,7 @@ use super::compact::{Compacted, Compaction};
 use super::writer::Writer;
 use crate::kept_file::KeptFile;
 use crate::record::Record;
+use crate::store::dump_path;
 
 /// A log that is longer than this, and twice as long as when it was last written anew, is written anew; in bytes.
 const LIMIT: u64 = 32 << 20;
@@ -21,6 +22,25 @@ pub fn path_beside(timeline: impl AsRef<Path>) -> PathBuf {
 /// Whether a process that runs is writing the log at `log`. `false` where the file system has no locks.
 pub fn is_being_written(log: &Path) -> bool {
     File::open(log).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Makes way for the log of a timeline that is to be written to `timeline`. A log that is there already is all that is left of a run that
+/// was killed, and nobody has asked to have it removed: it gets another name, which is returned.
+///
+/// # Errors
+/// When a process that runs is writing it, or when it cannot be renamed.
+pub fn set_aside(timeline: &Path) -> io::Result<Option<PathBuf>> {
+    let log = path_beside(timeline);
+    if !fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0) {
+        return Ok(None);
+    }
+    if is_being_written(&log) {
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a process that runs is recording it"));
+    }
+    let names = (1..1_000_000).map(|number| path_beside(dump_path(timeline, "earlier", number)));
+    let Some(aside) = names.into_iter().find(|path| !path.exists()) else { return Ok(None) };
+    fs::rename(&log, &aside)?;
+    Ok(Some(aside))
 }
 
 /// A log in a file.
@@ -88,7 +108,7 @@ impl LogFile {
     /// Puts the shorter log in the place of the long one.
     ///
     /// # Errors
-    /// When it was not written, or cannot be renamed. The log ends there.
+    /// When it was not written, or cannot be renamed. The long log goes on.
     pub fn replace(&mut self, compacted: io::Result<Compacted>) -> io::Result<()> {
         let Some(since) = self.since.take() else { return Ok(()) };
         if self.writer.failed() {
@@ -110,7 +130,8 @@ impl LogFile {
             }
             Err(error) => {
                 self.remove_partial();
-                self.writer.fail();
+                // The long log has all lines. Perhaps there is room for a shorter one later.
+                self.limit = 2 * self.writer.bytes();
                 Err(error)
             }
         }
@@ -224,6 +245,23 @@ mod tests {
     }
 
     #[test]
+    fn the_log_of_an_earlier_run_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let timeline = folder.path().join("run.timeline.json");
+        assert_eq!(set_aside(&timeline).expect("nothing is there"), None);
+        let running = Recorder::with_samples(folder.path(), 1, 1);
+        let refused = set_aside(&timeline).expect_err("it is being written");
+        assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
+        drop(running);
+        for number in 1..3 {
+            let aside = folder.path().join(format!("run.earlier-{number}.timeline.json.log"));
+            assert_eq!(set_aside(&timeline).expect("it can be renamed"), Some(aside.clone()));
+            assert!(fs::metadata(aside).expect("the log").len() > 0);
+            Recorder::with_samples(folder.path(), 1, 1);
+        }
+    }
+
+    #[test]
     fn the_log_lies_beside_the_timeline() {
         assert_eq!(path_beside("runs/x.timeline.json"), Path::new("runs/x.timeline.json.log"));
     }
@@ -268,9 +306,9 @@ mod tests {
         assert_eq!(phases, ["", "forward", "backward"]);
     }
 
-    /// The long log stays as it was then: it still gives a timeline, and takes in no more.
+    /// The long log goes on, and is written anew when it is twice as long.
     #[test]
-    fn a_shorter_log_that_fails_ends_the_log_and_leaves_nothing() {
+    fn a_shorter_log_that_fails_leaves_the_long_one_and_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut recorder = Recorder::with_samples(folder.path(), 10, 0);
         let compaction = recorder.compaction().expect("time for a shorter one");
@@ -281,12 +319,16 @@ mod tests {
         fs::remove_dir(recorder.log.partial()).expect("no folder");
         fs::write(recorder.log.partial(), "half").expect("a part of it");
         assert!(recorder.log.replace(failed).is_err());
-        let before = recorder.log_bytes();
         recorder.record(sample(11));
-        recorder.log.flush().expect("told before");
-        assert!(recorder.compaction().is_none());
-        assert_eq!((recorder.log_bytes(), recorder.recovered().series.time_ns.len()), (before, 10));
+        recorder.log.flush().expect("room");
+        assert!(recorder.compaction().is_none(), "it is not twice as long");
+        assert_eq!(recorder.recovered().series.time_ns.len(), 11);
         assert_eq!(files(folder.path()), ["run.timeline.json.log"]);
+        (12..60).for_each(|time| recorder.record(sample(time)));
+        recorder.log.flush().expect("room");
+        let compaction = recorder.compaction().expect("time for a shorter one");
+        recorder.log.replace(compaction.write()).expect("room");
+        assert_eq!(recorder.recovered().series.time_ns.len(), 59);
     }
 
     #[test]

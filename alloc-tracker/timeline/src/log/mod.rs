@@ -24,7 +24,7 @@ mod recover;
 mod log_file;
 
 pub use compact::{Compacted, Compaction};
-pub use log_file::{LogFile, is_being_written, path_beside};
+pub use log_file::{LogFile, is_being_written, path_beside, set_aside};
 pub use reader::Reader;
 pub use recover::{RecoverError, Recovered, recover};
 pub use writer::{Writer, write_all};

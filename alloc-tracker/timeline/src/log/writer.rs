@@ -77,12 +77,6 @@ impl<W: Write> Writer<W> {
         written
     }
 
-    /// Ends the log, as if the sink had failed.
-    pub(super) fn fail(&mut self) {
-        self.failed = true;
-        self.lines = Vec::new();
-    }
-
     /// Whether the sink has failed, and the log ends early.
     pub fn failed(&self) -> bool {
         self.failed
