@@ -221,6 +221,10 @@ impl Blocks {
         totals: &mut impl FnMut(ScopeId, Counts),
     ) {
         let Some(block) = self.live.get_mut(&address) else { return };
+        let before = owners.accounts.get(block.account).category;
+        if category == Category::Input && block.labelled && before.outlives_batches() {
+            return;
+        }
         let account = owners.account(scope, Some(category));
         block.labelled = true;
         if scope != block.scope {

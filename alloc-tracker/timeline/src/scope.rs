@@ -46,6 +46,11 @@ pub enum Category {
 }
 
 impl Category {
+    /// Whether what it is for is kept from one batch to the next: such memory does not become an input because a network is given it.
+    pub fn outlives_batches(self) -> bool {
+        matches!(self, Category::Parameter | Category::Buffer | Category::Gradient | Category::OptimizerState)
+    }
+
     /// All categories, in the order in which they are drawn and listed.
     pub const ALL: [Category; 10] = [
         Category::Parameter,

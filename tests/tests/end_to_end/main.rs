@@ -39,6 +39,7 @@ mod python_suite;
 mod python_survival;
 mod python_survival_torch;
 mod python_torch;
+mod python_ways_to_train;
 mod python_wheel;
 mod python_workers;
 mod record;

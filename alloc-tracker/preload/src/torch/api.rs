@@ -119,7 +119,7 @@ extern "C" fn active_layer() -> u32 {
 }
 
 extern "C" fn label_gradient(address: u64, layer: u32) {
-    layers::label_gradient(address, layer);
+    layers::label_gradient(address, layer, || false);
 }
 
 /// # Safety

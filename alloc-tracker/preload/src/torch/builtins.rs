@@ -148,7 +148,7 @@ unsafe extern "C" fn label_gradient(_paths: *mut Object, arguments: *const *mut 
             let [Some(address), Some(layer)] = given.map(|number| python.number(number)) else {
                 return ptr::null_mut();
             };
-            layers::label_gradient(address, layer as u32);
+            layers::label_gradient(address, layer as u32, || false);
             python.truth(true)
         }
     };

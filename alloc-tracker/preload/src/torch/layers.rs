@@ -32,10 +32,12 @@ pub fn leave(scope: u64) {
 }
 
 /// Labels the storage at an address as a gradient, with the number of its parameter's layer. What a compiled region makes in one piece
-/// for many layers becomes that layer's.
-pub fn label_gradient(address: u64, layer: u32) {
+/// for many layers becomes that layer's, and so does what another layer's operator made, if `is_alone` says that no other gradient lies there.
+pub fn label_gradient(address: u64, layer: u32, is_alone: impl FnOnce() -> bool) {
     let block = ptr::with_exposed_provenance_mut(address as usize);
-    let is_regions = |allocated_in| alloc_torch_core::is_compiled_layer(hooks::text(allocated_in));
+    let is_layers = |allocated_in: Name| {
+        allocated_in != Name(layer) && (alloc_torch_core::is_compiled_layer(hooks::text(allocated_in)) || is_alone())
+    };
     // What the tracker does not know, such as memory that another allocator gave, has no label.
-    let _ = hooks::label_of_layer(block, Category::Gradient, Name(layer), is_regions);
+    let _ = hooks::label_of_layer(block, Category::Gradient, Name(layer), is_layers);
 }

@@ -21,8 +21,7 @@ pub fn begin(objects: Objects) {
 }
 
 /// A tuple of the functions, for a tuple of six: the dictionary of parameters, each with its layer's name and number; and the texts `grad`,
-/// `is_cpu`, `data_ptr`, `storage_offset` and `element_size`. (`is_cpu` is not asked any more. It stays, so that packages and libraries of
-/// several versions agree on the places.) Null where this is no Python that is known, or too old.
+/// `fake_mode`, `data_ptr`, `storage_offset` and `element_size`. Null where this is no Python that is known, or too old.
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
@@ -53,7 +52,7 @@ unsafe extern "C" fn label_gradient_of(told: *mut Object, arguments: *const *mut
         let parameter = arguments.read();
         let at = python.attribute(parameter, python.item(told, 1), |gradient| storage_of(python, told, gradient));
         if let (Some(at), Some(layer)) = (at, layer(python, python.item(told, 0), parameter)) {
-            layers::label_gradient(at, layer);
+            layers::label_gradient(at, layer, || false);
         }
         python.none()
     }
@@ -71,7 +70,11 @@ unsafe fn storage_of(python: &Interpreter, told: *mut Object, tensor: *mut Objec
         {
             return objects.data(implementation, as_they_are());
         }
-        let [data_ptr, offset, element] = [3, 4, 5].map(|place| python.item(told, place));
+        let [fake_mode, data_ptr, offset, element] = [2, 3, 4, 5].map(|place| python.item(told, place));
+        if python.attribute(tensor, fake_mode, |_| Some(())).is_some() {
+            // A `FakeTensor`, which has no memory. PyTorch warns of who asks where it is.
+            return None;
+        }
         let first = python.number_of(tensor, data_ptr).filter(|&first| first != 0)?;
         match python.number_of(tensor, offset)? {
             0 => Some(first),

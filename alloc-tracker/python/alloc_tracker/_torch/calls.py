@@ -73,11 +73,11 @@ class Calls:
         # A program may have put a function of its own there, which calls what was there before.
         if self._own is not None and vars(module).get("_call_impl") is self._around:
             module._call_impl = self._own
-        self._labels.trace()
         modules = self._torch.nn.modules.module
         before, after = self._layers.hooks(self._watch)
         modules.register_module_forward_pre_hook(before)
         modules.register_module_forward_hook(after, always_call=True)
+        self._labels.trace()
         # torch.compile warns of any hook of all modules. These let it alone.
         imports.after("torch._dynamo.eval_frame", self._watch.safely(self._warn_only_of_the_programs_hooks))
 

@@ -40,7 +40,10 @@ class _Parameter(NamedTuple):
 class _Optimizer:
     """What an optimizer had when it was last looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, optimizer: Any) -> None:
+        parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
+        self.is_fake = any(type(parameter).__name__ == "FakeTensor" for parameter in parameters)
+        """Whether nothing of it is in memory. PyTorch warns of who asks where such tensors are."""
         self.parameters: List[int] = []
         """The identities of its parameters."""
         self.without_layer: List[int] = []
@@ -93,11 +96,12 @@ class Labels:
         owner = weakref.ref(module)
         self._layers[id(parameter)] = _Parameter(path, self._layer(path), owner, name)
         weakref.finalize(module, self._forget, id(parameter), owner).atexit = False
-        if parameter.requires_grad and parameter.is_leaf:
-            self._wait_for_gradient(parameter)
+        self._wait_for_gradient(parameter)
 
     def _wait_for_gradient(self, parameter: Any) -> None:
-        """Registers a hook for the gradient of a parameter, unless libtorch tells of that by itself; once, where it has one."""
+        """Registers a hook for the gradient of a parameter that gets one, unless libtorch tells of that by itself; once, where it has one."""
+        if not (parameter.requires_grad and parameter.is_leaf):
+            return
         before, hook = self._handles.get(id(parameter)), self._gradient_hook
         if before is not None:
             before.remove()
@@ -130,13 +134,15 @@ class Labels:
     def _optimizer(self, optimizer: Any) -> _Optimizer:
         known = self._optimizers.get(id(optimizer))
         if known is None:
-            known = self._optimizers[id(optimizer)] = _Optimizer()
+            known = self._optimizers[id(optimizer)] = _Optimizer(optimizer)
             weakref.finalize(optimizer, self._optimizers.pop, id(optimizer), None).atexit = False
         return known
 
     def before_step(self, optimizer: Any, name_networks_of: Callable[[List[Any]], None]) -> None:
         """The gradients of parameters that have no layer. They get one by ``name_networks_of`` if a module has them."""
         known = self._optimizer(optimizer)
+        if known.is_fake:
+            return
         identities = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
         if identities == known.parameters and not known.without_layer:
             return
@@ -156,8 +162,11 @@ class Labels:
     def after_step(self, optimizer: Any) -> None:
         """What the optimizer keeps, where it is new or has moved."""
         storage, known = self.storage, self._optimizer(optimizer)
+        if known.is_fake:
+            return
         # A program's own optimizer may keep other things there than a dictionary for each parameter.
-        states = [(parameter, state) for parameter, state in optimizer.state.items() if isinstance(state, dict)]
+        held = optimizer.state.items() if isinstance(optimizer.state, dict) else ()
+        states = [(parameter, state) for parameter, state in held if isinstance(state, dict)]
         everywhere = [storage(value) for _, state in states for value in state.values()]
         if everywhere == known.state:
             return
@@ -166,5 +175,8 @@ class Labels:
             places = list(map(storage, state.values()))
             if known.states.get(id(parameter)) != places:
                 known.states[id(parameter)] = places
-                for place in filter(None, places):
-                    functions.label(place, Category.OPTIMIZER_STATE, self.layer_of(parameter))
+                for place, value in zip(places, state.values()):
+                    if place:
+                        # LBFGS keeps what it has for all parameters in one piece, at the first of them.
+                        is_own = value.numel() <= parameter.numel()
+                        functions.label(place, Category.OPTIMIZER_STATE, self.layer_of(parameter) if is_own else None)

@@ -10,7 +10,7 @@ from .._library import functions, text
 from .labels import Labels, label
 from .phases import Phases
 from .safely import Watch
-from .tensors import address, tensors
+from .tensors import address, has_graph, needs_gradient, tensors
 
 
 _DEEP = 100
@@ -33,6 +33,12 @@ def _has_parameters(network: Any) -> bool:
     return any(parameter is not None for _, part in _parts(network) for parameter in part._parameters.values())
 
 
+def _learns(network: Any) -> bool:
+    """Whether any parameter of it gets gradients."""
+    parameters = (parameter for _, part in _parts(network) for parameter in part._parameters.values())
+    return any(parameter is not None and parameter.requires_grad for parameter in parameters)
+
+
 def _parts(network: Any, path: str = "", met: Optional[Set[int]] = None) -> Iterator[Tuple[str, Any]]:
     """What ``torch.nn.Module.named_modules`` gives, which a program's class may do in another way."""
     met = set() if met is None else met
@@ -51,6 +57,8 @@ class _Thread(threading.local):
         """Where the storages of the outermost's arguments begin."""
         self.phase: Any = None
         """The phase of the outermost, if it has one of its own."""
+        self.learns = False
+        """Whether the outermost may need a backward pass."""
 
 
 class Layers:
@@ -173,6 +181,10 @@ class Layers:
             self._begin_network(module, args)
         elif id(module) not in self._paths:
             whole = self._whole(module)
+            around = self._whole(self.module(self._running.innermost()))
+            if whole is module and around is not None and any(part is module for _, part in _parts(around)):
+                # One that was put there without PyTorch's telling, as `ModuleList.insert` does.
+                whole = around
             if id(whole) in self._named or _has_parameters(whole):
                 # A module that has become a part of the network after the first pass, or a network that is no part of the one that uses it.
                 self._name(whole)
@@ -211,19 +223,21 @@ class Layers:
         if not self._storages_are_told:
             self._thread.inputs = {address(tensor) for tensor in given}
         self._label_inputs(given)
-        if self._torch.is_grad_enabled():
+        self._thread.learns = self._torch.is_grad_enabled() and (_learns(whole) or any(map(needs_gradient, given)))
+        if self._thread.learns:
             self._phases.begin_step()
             is_loss = isinstance(module, self._torch.nn.modules.loss._Loss)
             self._thread.phase = self._phases.enter(b"loss" if is_loss else b"forward")
-        else:
+        elif not self._torch.is_grad_enabled() or _has_parameters(whole):
             self._thread.phase = self._phases.enter(b"infer")
+        # Others are no networks, but transforms of data, say, in whatever phase the program is.
 
     def _end_network(self) -> None:
         phase, self._thread.phase = self._thread.phase, None
         if phase is None:
             return
         functions.leave(phase)
-        if self._torch.is_grad_enabled():
+        if self._thread.learns and self._torch.is_grad_enabled():
             self._phases.begin_loss()
 
     def _name(self, network: Any) -> None:
@@ -305,5 +319,5 @@ class Layers:
         plain, parameter = self._torch.Tensor, self._torch.nn.Parameter
         for tensor in given:
             # Most inputs are plain tensors. Of others PyTorch says in Python, which takes longer, whether they are parameters.
-            if tensor.grad_fn is None and (type(tensor) is plain or not isinstance(tensor, parameter)):
+            if not has_graph(tensor) and (type(tensor) is plain or not isinstance(tensor, parameter)):
                 label(tensor, Category.INPUT, storage=self._labels.storage)

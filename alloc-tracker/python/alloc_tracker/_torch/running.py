@@ -59,7 +59,7 @@ def _around(library: Any, paths: Any, call: Callable, begin: Callable, end: Call
 def _of_tensors(library: Any, layers: Dict[int, Any]) -> Optional[Tuple[Callable, Callable]]:
     """``storage(tensor)``, which does what `tensors.address` does and takes any object, and ``label_gradient_of(parameter)``, for a dictionary that
     has by identity a tuple for each parameter, of which the second is the number of its layer; ``None`` where this Python is too old."""
-    return made(library.of_tensors((layers, "grad", "is_cpu", "data_ptr", "storage_offset", "element_size")))
+    return made(library.of_tensors((layers, "grad", "fake_mode", "data_ptr", "storage_offset", "element_size")))
 
 
 def running(library: Any) -> Any:

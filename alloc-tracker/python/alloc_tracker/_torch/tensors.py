@@ -27,6 +27,22 @@ def _parts(value: Any) -> Iterable[Any]:
 def address(tensor: Any) -> int:
     """Where the storage of a tensor begins, in the memory of its device; 0 where it has none."""
     try:
-        return tensor.untyped_storage().data_ptr()
+        storage = tensor.untyped_storage()
+        # PyTorch warns of who asks a fake tensor's, which is `meta`.
+        return 0 if storage.device.type == "meta" else storage.data_ptr()
     except Exception:  # Fake tensors, and such of other layouts, have no storage, and say so in different ways.
         return 0
+
+
+def has_graph(tensor: Any) -> bool:
+    """Whether an operator has made it that a backward pass may come back to."""
+    try:
+        return tensor.grad_fn is not None
+    except RuntimeError:
+        # A view whose base has been changed since: PyTorch refuses to say.
+        return True
+
+
+def needs_gradient(tensor: Any) -> bool:
+    """Whether a backward pass may come to it."""
+    return tensor.requires_grad
