@@ -56,7 +56,8 @@ def _address(block: Any) -> int:
 
 def label(block: Any, category: Category, layer: Optional[str] = None) -> bool:
     """Says what a block is for, for its whole life: a tensor of torch, an array of numpy, a buffer such as a ``bytearray``, or
-    an address. A block that was allocated in no layer becomes ``layer``'s.
+    an address. A block that was allocated in no layer becomes ``layer``'s. What is labelled as a parameter, a buffer, a gradient or an
+    optimizer's state already stays that when it is labelled as an input.
 
     False when it cannot be labelled: nothing records, the object is a view that starts inside of a block, its memory is not
     the allocator's (``mmap``), it has less than 64 bytes, or it has no memory (a sparse tensor).

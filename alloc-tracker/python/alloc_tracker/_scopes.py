@@ -4,7 +4,7 @@ import _thread
 from contextlib import ContextDecorator
 from typing import Any, Callable, List, Tuple
 
-from ._calls import around_each_resumption
+from ._calls import around_each_resumption, around_whole_run
 from ._library import Scope, functions, text
 
 
@@ -86,6 +86,9 @@ class step(ContextDecorator):
 
     is_used = False
     """Whether the program has begun one."""
+
+    def __call__(self, function: Callable) -> Callable:
+        return around_whole_run(type(self), function) or super().__call__(function)
 
     def __enter__(self) -> "step":
         step.is_used = True

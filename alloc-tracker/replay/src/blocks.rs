@@ -222,9 +222,7 @@ impl Blocks {
     ) {
         let Some(block) = self.live.get_mut(&address) else { return };
         let before = owners.accounts.get(block.account).category;
-        if category == Category::Input && block.labelled && before.outlives_batches() {
-            return;
-        }
+        let category = if block.labelled { category.after(before) } else { category };
         let account = owners.account(scope, Some(category));
         block.labelled = true;
         if scope != block.scope {

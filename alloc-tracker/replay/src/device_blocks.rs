@@ -120,9 +120,7 @@ impl Device {
 
     fn labelled(&mut self, address: u64, scope: Option<ScopeId>, category: Category) {
         let Some(&before) = self.blocks.get(&address) else { return };
-        if category == Category::Input && before.labelled && before.owner.1.outlives_batches() {
-            return;
-        }
+        let category = if before.labelled { category.after(before.owner.1) } else { category };
         let owner = (scope.unwrap_or(before.owner.0), category);
         if owner != before.owner {
             self.give(&before, owner, true);

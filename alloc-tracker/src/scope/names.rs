@@ -21,7 +21,7 @@ use super::table::Table;
 pub const MAX_SCOPES: usize = (1 << 15) - 1 - 128;
 /// The number of names; name numbers are below it.
 pub const MAX_NAMES: usize = 1 << 16;
-/// Places of an index of scopes: twice as many as there are scopes, and six.
+/// Places of an index of scopes: twice as many as there are scopes, and some.
 pub const INDEX: usize = 1 << 16;
 /// The number of the empty name.
 const NO_NAME: NameId = 0;

@@ -271,7 +271,8 @@ pub fn expect_storage(category: Option<Category>) {
     label::announce(category);
 }
 
-/// Labels the block at `block` with a category, which holds for the block's whole life. If the block was allocated in
+/// Labels the block at `block` with a category, which holds for the block's whole life, or until another label. (What was labelled as a
+/// parameter, a buffer, a gradient or an optimizer's state stays that when it is labelled as an input.) If the block was allocated in
 /// no layer, the layer `layer` becomes its owner, if one is given.
 ///
 /// `block` must be the start of a block.

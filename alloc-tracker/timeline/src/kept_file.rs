@@ -21,7 +21,7 @@
 //! for some microseconds: a program that closes that number then, and is given it for a file of its own before device and inode are
 //! asked for, has that file taken for the recorder's, and closed.
 use std::cell::Cell;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -106,6 +106,22 @@ impl KeptFile {
     /// As for [`File::create`].
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::create_as(path.as_ref(), OpenOptions::new().write(true).create(true).truncate(true))
+    }
+
+    /// Creates the file at `path` for this process alone to write; what stood there before is gone. It is locked with `flock`, which ends with the
+    /// process. Some file systems have no locks.
+    ///
+    /// # Errors
+    /// As for [`File::create`], and when another process has it.
+    pub fn create_locked(path: impl AsRef<Path>) -> io::Result<Self> {
+        let kept = Self::create_as(path.as_ref(), OpenOptions::new().write(true).create(true).truncate(false))?;
+        if let Some(file) = kept.own() {
+            if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
+            file.set_len(0)?;
+        }
+        Ok(kept)
     }
 
     /// Creates the file at `path` for writing, where there is none.

@@ -46,9 +46,13 @@ pub enum Category {
 }
 
 impl Category {
-    /// Whether what it is for is kept from one batch to the next: such memory does not become an input because a network is given it.
-    pub fn outlives_batches(self) -> bool {
-        matches!(self, Category::Parameter | Category::Buffer | Category::Gradient | Category::OptimizerState)
+    /// What memory is that was labelled with `before` and now is with this category. What is kept from one batch to the next becomes no input
+    /// because a network is given it.
+    #[must_use]
+    pub fn after(self, before: Category) -> Category {
+        use Category::{Buffer, Gradient, OptimizerState, Parameter};
+        let is_kept = matches!(before, Parameter | Buffer | Gradient | OptimizerState);
+        if self == Category::Input && is_kept { before } else { self }
     }
 
     /// All categories, in the order in which they are drawn and listed.

@@ -39,8 +39,10 @@ fn mebibytes(timeline: &Timeline, [phase, layer, op]: [&str; 3]) -> u64 {
 const CALLS: &str = r#"
 import asyncio
 import inspect
+import types
+import weakref
 import alloc_tracker
-from alloc_tracker import layer, phase
+from alloc_tracker import layer, phase, step
 
 MIB = 1 << 20
 held = []
@@ -74,6 +76,31 @@ async def stream():
 async def between():
     held.append(bytearray(64 * MIB))
 
+@types.coroutine
+def awaited():
+    yield
+
+awaited = phase("awaited")(awaited)
+
+async def steps():
+    held.append(bytearray(MIB))
+
+class Batch(list):
+    """It can be referred to weakly."""
+
+@phase("batches")
+def batches():
+    for _ in range(3):
+        yield Batch()
+
+def alive():
+    last, found = None, []
+    for batch in batches():
+        found.append(last is not None and last() is not None)
+        last = weakref.ref(batch)
+        del batch
+    return found
+
 async def tasks():
     print(await asyncio.gather(fetch(), between()))
     async for number in stream():
@@ -81,7 +108,10 @@ async def tasks():
     left = stream()
     print(await left.__anext__())
     await left.aclose()
+    await awaited()
+    await step()(steps)()
 
+print("kept alive", alive())
 print(inspect.isgeneratorfunction(load), inspect.iscoroutinefunction(fetch), inspect.isasyncgenfunction(stream))
 print(load.__name__, fetch.__name__, stream.__name__)
 loader = load()
@@ -109,7 +139,7 @@ alloc_tracker.snapshot("end")
 #[test]
 fn generators_and_coroutines_are_in_their_scopes_while_they_run() {
     let Some((said, timeline)) = recorded(CALLS, &[]) else { return };
-    let expected = "True True True\nload fetch stream\n1\n4\nthe end\n'thrown'\n[7, None]\n0\n1\nclosed\n0\nclosed\n";
+    let expected = "kept alive [False, False, False]\nTrue True True\nload fetch stream\n1\n4\nthe end\n'thrown'\n[7, None]\n0\n1\nclosed\n0\nclosed\n";
     assert_eq!(said, expected);
     assert_eq!(mebibytes(&timeline, ["data", "", ""]), 5, "three blocks of the first, one of each other");
     assert_eq!(mebibytes(&timeline, ["fetch", "", ""]), 4);

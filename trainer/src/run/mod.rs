@@ -98,10 +98,17 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
     let plan = settings.checkpoint.as_ref().map(|asked| prepare(settings, asked)).transpose()?;
     plan.iter().flat_map(Prepared::told).for_each(|line| progress.line(&line));
     let recording = Recording::start(settings, images)?;
-    let mut work = {
+    let work = {
         let _phase = phase!("init");
         tch::manual_seed(settings.seed as i64);
-        work::work(settings, batches, plan.clone(), &recording)?
+        work::work(settings, batches, plan.clone(), &recording)
+    };
+    let mut work = match work {
+        Ok(work) => work,
+        Err(error) => {
+            recording.leave_to_the_end();
+            return Err(error);
+        }
     };
     let results = match steps(settings, work.as_mut(), &recording) {
         Ok(results) => results,

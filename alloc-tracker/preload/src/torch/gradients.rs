@@ -82,8 +82,8 @@ unsafe fn gradient(variable: *const c_void) -> Option<u64> {
     unsafe { GRADIENT.function::<Gradient>().map(|gradient| (*gradient(variable)).0.addr() as u64) }
 }
 
-/// Labels the gradient of a variable. It is of the layer of the variable, also where a module uses another one's parameter, but for blocks
-/// that several gradients share (DDP's buckets).
+/// Labels the gradient of a variable. In the processor's memory it is of the layer of the variable, also where a module uses another one's
+/// parameter, but for blocks that several gradients share (DDP's buckets).
 ///
 /// # Safety
 /// As for [`gradient`].
@@ -95,7 +95,9 @@ unsafe fn label(objects: &Objects, variable: *const c_void) {
         let layer = own.and_then(|own| hooks::layer_of(ptr::with_exposed_provenance(own as usize))).unwrap_or_default();
         let bytes = |at: u64| hooks::size_of(ptr::with_exposed_provenance(at as usize)).map(|size| size.requested);
         // A network that an imported module builds has its layers later.
-        let is_alone = || bytes(at) <= own.and_then(bytes) && !hooks::text(layer).starts_with(alloc_c::IMPORT);
+        let fits =
+            || matches!((bytes(at), own.and_then(bytes)), (Some(gradient), Some(parameter)) if gradient <= parameter);
+        let is_alone = || fits() && !hooks::text(layer).starts_with(alloc_c::IMPORT);
         layers::label_gradient(at, layer.0, is_alone);
     }
 }

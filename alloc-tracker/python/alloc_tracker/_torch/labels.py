@@ -37,6 +37,12 @@ class _Parameter(NamedTuple):
         return parameters[self.name] if self.name in parameters else None
 
 
+def _is_of_all(optimizer: Any, value: Any) -> bool:
+    """Whether that is for all parameters of the optimizer in one piece, as LBFGS keeps it, at the first of them."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    return len(parameters) > 1 and value.numel() == sum(parameter.numel() for parameter in parameters)
+
+
 class _Optimizer:
     """What an optimizer had when it was last looked at."""
 
@@ -177,6 +183,5 @@ class Labels:
                 known.states[id(parameter)] = places
                 for place, value in zip(places, state.values()):
                     if place:
-                        # LBFGS keeps what it has for all parameters in one piece, at the first of them.
-                        is_own = value.numel() <= parameter.numel()
+                        is_own = len(states) > 1 or not _is_of_all(optimizer, value)
                         functions.label(place, Category.OPTIMIZER_STATE, self.layer_of(parameter) if is_own else None)

@@ -10,7 +10,7 @@ from .._library import functions, text
 from .labels import Labels, label
 from .phases import Phases
 from .safely import Watch
-from .tensors import address, has_graph, needs_gradient, tensors
+from .tensors import PLAIN, address, has_graph, needs_gradient, tensors, values
 
 
 _DEEP = 100
@@ -33,10 +33,15 @@ def _has_parameters(network: Any) -> bool:
     return any(parameter is not None for _, part in _parts(network) for parameter in part._parameters.values())
 
 
-def _learns(network: Any) -> bool:
+def _gets_gradients(network: Any) -> bool:
     """Whether any parameter of it gets gradients."""
-    parameters = (parameter for _, part in _parts(network) for parameter in part._parameters.values())
-    return any(parameter is not None and parameter.requires_grad for parameter in parameters)
+    for _, part in _parts(network):
+        # `DataParallel` has the parameters of a copy on another device there.
+        if vars(part).get("_former_parameters"):
+            return True
+        if any(parameter is not None and parameter.requires_grad for parameter in part._parameters.values()):
+            return True
+    return False
 
 
 def _parts(network: Any, path: str = "", met: Optional[Set[int]] = None) -> Iterator[Tuple[str, Any]]:
@@ -80,6 +85,8 @@ class Layers:
         self._holders: Dict[int, Any] = {}
         """By identity: the modules that have parameters of their own, weakly."""
         self._networks = 0
+        self._has_hooks = False
+        """Whether hooks tell of modules, which are not given what has a name."""
 
     def registered(self, module: Any, _name: str, part: Any) -> None:
         """A module becomes a part of another."""
@@ -136,6 +143,7 @@ class Layers:
         A small module takes few microseconds, so each has one Python function, in which what all calls need is a local variable.
         `torch.compile` traces Python's functions, and so finds that these do nothing while it does.
         """
+        self._has_hooks = True
         enter, leave, is_compiling = self._running.enter, self._running.leave, watch.is_compiling
         begin, end_network = watch.apart(self._begin), watch.apart(self._end_network)
         outputs = None if self._storages_are_told else watch.apart(self._outputs)
@@ -182,7 +190,8 @@ class Layers:
         elif id(module) not in self._paths:
             whole = self._whole(module)
             around = self._whole(self.module(self._running.innermost()))
-            if whole is module and around is not None and any(part is module for _, part in _parts(around)):
+            is_alone = whole is module and around is not None and _has_parameters(module)
+            if is_alone and any(part is module for _, part in _parts(around)):
                 # One that was put there without PyTorch's telling, as `ModuleList.insert` does.
                 whole = around
             if id(whole) in self._named or _has_parameters(whole):
@@ -223,7 +232,7 @@ class Layers:
         if not self._storages_are_told:
             self._thread.inputs = {address(tensor) for tensor in given}
         self._label_inputs(given)
-        self._thread.learns = self._torch.is_grad_enabled() and (_learns(whole) or any(map(needs_gradient, given)))
+        self._thread.learns = self._torch.is_grad_enabled() and self._may_learn(whole, args, given)
         if self._thread.learns:
             self._phases.begin_step()
             is_loss = isinstance(module, self._torch.nn.modules.loss._Loss)
@@ -231,6 +240,17 @@ class Layers:
         elif not self._torch.is_grad_enabled() or _has_parameters(whole):
             self._thread.phase = self._phases.enter(b"infer")
         # Others are no networks, but transforms of data, say, in whatever phase the program is.
+
+    def _may_learn(self, network: Any, args: Any, given: List[Any]) -> bool:
+        """Whether a backward pass may come to what the network makes of these arguments, in which these tensors were found."""
+        if _gets_gradients(network) or any(map(needs_gradient, given)):
+            return True
+        if not _has_parameters(network):
+            # One that is no network, or keeps one where PyTorch does not look.
+            parts = (value for _, part in _parts(network) for name, value in vars(part).items() if name != "_modules")
+            return any(isinstance(value, self._torch.nn.Module) for part in parts for value in values(part))
+        # A frozen one, of which that is sure only where all that it is given can be seen.
+        return self._has_hooks or not given or not all(isinstance(one, (self._torch.Tensor, *PLAIN)) for one in args)
 
     def _end_network(self) -> None:
         phase, self._thread.phase = self._thread.phase, None

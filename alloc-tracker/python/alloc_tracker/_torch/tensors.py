@@ -5,14 +5,23 @@ from typing import Any, Iterable, Iterator
 _DEEP = 4
 """How deep lists, tuples and dictionaries are looked into."""
 
+PLAIN = (list, tuple, dict, str, int, float, type(None))
+"""Types of values in which all tensors are found."""
 
-def tensors(torch: Any, value: Any, depth: int = 0) -> Iterator[Any]:
+
+def tensors(torch: Any, value: Any) -> Iterator[Any]:
     """The tensors in a module's arguments or results."""
-    if isinstance(value, torch.Tensor):
+    return (one for one in values(value) if isinstance(one, torch.Tensor))
+
+
+def values(value: Any, depth: int = 0) -> Iterator[Any]:
+    """The value, or what it holds if it is a list, a tuple or a dictionary."""
+    if isinstance(value, (list, tuple, dict)):
+        if depth < _DEEP:
+            for one in _parts(value):
+                yield from values(one, depth + 1)
+    else:
         yield value
-    elif depth < _DEEP:
-        for one in _parts(value):
-            yield from tensors(torch, one, depth + 1)
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -1,6 +1,7 @@
 //! Keeps a log in a file beside the timeline to come, and writes it anew when it has grown long.
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::compact::{Compacted, Compaction};
@@ -11,6 +12,9 @@ use crate::store::dump_path;
 
 /// A log that is longer than this, and twice as long as when it was last written anew, is written anew; in bytes.
 const LIMIT: u64 = 32 << 20;
+
+/// A log that has another name by the time that it is locked is looked for again, so often at the most.
+const MOST_LOOKS: usize = 8;
 
 /// Where the log of the timeline at `timeline` lies: `NAME.timeline.json.log`.
 pub fn path_beside(timeline: impl AsRef<Path>) -> PathBuf {
@@ -31,16 +35,33 @@ pub fn is_being_written(log: &Path) -> bool {
 /// When a process that runs is writing it, or when it cannot be renamed.
 pub fn set_aside(timeline: &Path) -> io::Result<Option<PathBuf>> {
     let log = path_beside(timeline);
-    if !fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0) {
-        return Ok(None);
+    let identity = |file: &Metadata| (file.dev(), file.ino());
+    // It has another name, or is gone, where another recording begins at this moment.
+    for _ in 0..MOST_LOOKS {
+        let Some(there) = fs::metadata(&log).ok().filter(Metadata::is_file) else { return Ok(None) };
+        let file = File::open(&log)?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(busy());
+        }
+        // Until the lock ends with this function, nobody else gives it another name.
+        if identity(&there) != identity(&file.metadata()?)
+            || fs::metadata(&log).map(|now| identity(&now)).ok() != Some(identity(&there))
+        {
+            continue;
+        }
+        if there.len() == 0 {
+            return Ok(None);
+        }
+        let names = (1..1_000_000).map(|number| path_beside(dump_path(timeline, "earlier", number)));
+        let Some(aside) = names.into_iter().find(|path| !path.exists()) else { return Ok(None) };
+        fs::rename(&log, &aside)?;
+        return Ok(Some(aside));
     }
-    if is_being_written(&log) {
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a process that runs is recording it"));
-    }
-    let names = (1..1_000_000).map(|number| path_beside(dump_path(timeline, "earlier", number)));
-    let Some(aside) = names.into_iter().find(|path| !path.exists()) else { return Ok(None) };
-    fs::rename(&log, &aside)?;
-    Ok(Some(aside))
+    Err(busy())
+}
+
+fn busy() -> io::Error {
+    io::Error::new(io::ErrorKind::ResourceBusy, "a process that runs is recording it")
 }
 
 /// A log in a file.
@@ -66,11 +87,11 @@ impl LogFile {
     /// Creates the log of the timeline at `timeline`.
     ///
     /// # Errors
-    /// When the folder cannot be written to.
+    /// When the folder cannot be written to, or another recording writes there.
     pub fn create(timeline: impl AsRef<Path>) -> io::Result<Self> {
         let path = path_beside(timeline);
-        let file = KeptFile::create(&path)?;
-        file.lock();
+        let taken = |error: io::Error| if error.kind() == io::ErrorKind::ResourceBusy { busy() } else { error };
+        let file = KeptFile::create_locked(&path).map_err(taken)?;
         Ok(LogFile { path, writer: Writer::new(file), limit: LIMIT, since: None })
     }
 

@@ -45,8 +45,8 @@ net = Keeps(
         Keeps(6000, error=KeyboardInterrupt("stopped")),
     ],
 )
-net(torch.ones(1))
-thread = threading.Thread(target=net, args=(torch.ones(1),))
+net(torch.ones(1, requires_grad=True))
+thread = threading.Thread(target=net, args=(torch.ones(1, requires_grad=True),))
 thread.start()
 thread.join()
 kept.append(torch.empty(7000))

@@ -67,6 +67,31 @@ attention = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
 train(attention, torch.optim.Adam(attention.parameters()), torch.rand(8, 16, 64))
 alloc_tracker.snapshot("attention")
 
+class Wrapper(nn.Module):
+    """It keeps its network where PyTorch does not look."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.nets = [net]
+
+    def forward(self, x):
+        return self.nets[0](x)
+
+
+wrapped = nn.Linear(90, 70)
+for _ in range(2):
+    result = Wrapper(wrapped)(torch.rand(800, 90))
+alloc_tracker.snapshot("wrapped")
+teacher = nn.Linear(90, 60)
+teacher.requires_grad_(False)
+taught = teacher(torch.rand(800, 90))
+alloc_tracker.snapshot("taught")
+
+# An optimizer of the program's that keeps something under a name.
+named = torch.optim.SGD(wrapped.parameters(), lr=0.1)
+named.state["global"]["d"] = torch.ones(1000)
+train(wrapped, named, torch.rand(8, 90))
+
 blocks = Blocks()
 train(blocks, torch.optim.SGD(blocks.parameters(), lr=0.1), torch.rand(8, 64))
 blocks.blocks.insert(1, nn.Linear(64, 64))
