@@ -15,6 +15,7 @@
 //! a last line that is cut short. That is no error: the lines before it count, and [`recover`] says how much it left out.
 
 // Each group uses only the groups above it.
+mod beside;
 mod reader;
 mod writer;
 
@@ -23,8 +24,9 @@ mod recover;
 
 mod log_file;
 
+pub use beside::{is_being_written, path_beside, set_aside};
 pub use compact::{Compacted, Compaction};
-pub use log_file::{LogFile, is_being_written, path_beside, set_aside};
+pub use log_file::LogFile;
 pub use reader::Reader;
 pub use recover::{RecoverError, Recovered, recover};
 pub use writer::{Writer, write_all};
