@@ -34,13 +34,11 @@ _BYTES_HEAD = bytes.__basicsize__ - 1
 def _address(block: Any) -> int:
     if isinstance(block, int):
         return block
-    storage = getattr(block, "untyped_storage", None)
-    if storage is not None:
-        try:
-            return storage().data_ptr()
-        except Exception:
-            # Tensors that have no storage, such as sparse ones, say so in different ways.
-            return 0
+    if hasattr(block, "untyped_storage"):
+        # Only programs with tensors need it.
+        from ._torch.tensors import address as storage_address
+
+        return storage_address(block)
     interface = getattr(block, "__array_interface__", None)
     if interface is not None:
         return interface["data"][0]

@@ -31,6 +31,8 @@ def _resumed(scope: Callable, body: Any):
 
 
 class _Awaited:
+    """What an ``await`` resumes as `_resumed` does."""
+
     def __init__(self, scope: Callable, body: Any) -> None:
         self._parts = scope, body
 

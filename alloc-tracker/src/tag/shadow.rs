@@ -141,8 +141,8 @@ pub fn find_or_map_large(address: usize) -> Option<WideRef> {
     WideRef::large(ShadowRef(PAGES.find_or_map(address, PAGE)?), address)
 }
 
-/// Whether `address` lies behind the beginning of a block with a wide tag, so near that what stands in its entry may be a part of that
-/// tag. A part that looks like the first entry of one is a size's, and such a block reaches as far.
+/// Whether `address` lies behind the beginning of a block with a wide tag, so near that its entry may be a part of that tag. An entry before it
+/// that looks like the first of a wide tag, and is not, holds a part of a block's size; a block of such a size reaches beyond `address` as well.
 pub fn is_in_wide(address: usize) -> bool {
     let reaches = |granules: usize, shift: u32, find: &dyn Fn(usize) -> Option<*mut AtomicU16>| {
         let entry = address.checked_sub(granules << shift).and_then(find);

@@ -11,7 +11,7 @@
 //!   3, 4  requested bytes, bits 16-47, of five entries
 //! ```
 //!
-//! A block with a wide tag is as long as the first four of its entries say, or longer: 64 bytes, and in the page layer 16 KiB.
+//! A block with a wide tag has at least 64 bytes, and in the page layer at least 16 KiB, so that its first four entries are its own.
 use alloc_replay::ScopeId;
 
 use super::entries::{BEYOND, ShadowRef, WIDE};

@@ -108,8 +108,8 @@ impl KeptFile {
         Self::create_as(path.as_ref(), OpenOptions::new().write(true).create(true).truncate(true))
     }
 
-    /// Creates the file at `path` for this process alone to write; what stood there before is gone. It is locked with `flock`, which ends with the
-    /// process. Some file systems have no locks.
+    /// Creates the file at `path` for this process alone to write; what stood there before is gone. It is locked with `flock`, by which other
+    /// processes see that this one writes it, and which ends with the process. Some file systems have no locks.
     ///
     /// # Errors
     /// As for [`File::create`], and when another process has it.
@@ -169,12 +169,6 @@ impl KeptFile {
             Some(file) => file.read_at(buffer, offset),
             None => Self::open(&self.path)?.file.as_ref().map_or(Ok(0), |file| file.read_at(buffer, offset)),
         }
-    }
-
-    /// Locks the file, so that other processes can see that this one writes it: with `flock`, which ends with the process. Some file systems
-    /// have no locks.
-    pub fn lock(&self) {
-        self.own().map(File::try_lock);
     }
 
     /// Gives the file the name `path`, whatever stood there.

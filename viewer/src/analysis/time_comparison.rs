@@ -29,10 +29,8 @@ pub fn compare_times(runs: &[Run]) -> Option<TimeComparison> {
     // A name that a run does not have took no time, if the run has times.
     let nothing: Vec<Option<u64>> = times.iter().map(|times| times.as_ref().map(|_| 0)).collect();
     let all_have_times = times.iter().all(Option::is_some);
-    let (none, absent) = match all_have_times {
-        true => (vec![None; runs.len()], Absent::Nothing),
-        false => (nothing, Absent::NotKnown),
-    };
+    let (none, absent) =
+        if all_have_times { (vec![None; runs.len()], Absent::Nothing) } else { (nothing, Absent::NotKnown) };
     let rows = |by: &dyn Fn(&SelfTimes) -> Vec<NameTime>| {
         let mut table: BTreeMap<String, Vec<Option<u64>>> = BTreeMap::new();
         for (index, times) in times.iter().enumerate() {

@@ -37,9 +37,14 @@ class _Parameter(NamedTuple):
         return parameters[self.name] if self.name in parameters else None
 
 
+def _parameters(optimizer: Any) -> List[Any]:
+    """All parameters that an optimizer has."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
 def _is_of_all(optimizer: Any, value: Any) -> bool:
-    """Whether that is for all parameters of the optimizer in one piece, as LBFGS keeps it, at the first of them."""
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    """Whether a tensor of an optimizer's state is for all of its parameters in one piece: LBFGS keeps such ones at the first parameter."""
+    parameters = _parameters(optimizer)
     return len(parameters) > 1 and value.numel() == sum(parameter.numel() for parameter in parameters)
 
 
@@ -47,8 +52,7 @@ class _Optimizer:
     """What an optimizer had when it was last looked at."""
 
     def __init__(self, optimizer: Any) -> None:
-        parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
-        self.is_fake = any(type(parameter).__name__ == "FakeTensor" for parameter in parameters)
+        self.is_fake = any(type(parameter).__name__ == "FakeTensor" for parameter in _parameters(optimizer))
         """Whether nothing of it is in memory. PyTorch warns of who asks where such tensors are."""
         self.parameters: List[int] = []
         """The identities of its parameters."""
@@ -149,10 +153,10 @@ class Labels:
         known = self._optimizer(optimizer)
         if known.is_fake:
             return
-        identities = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
+        parameters = _parameters(optimizer)
+        identities = list(map(id, parameters))
         if identities == known.parameters and not known.without_layer:
             return
-        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         unknown = known.without_layer
         if identities != known.parameters:
             unknown = [place for place, parameter in enumerate(parameters) if self.layer_of(parameter) is None]

@@ -10,7 +10,7 @@ from .._library import functions, text
 from .labels import Labels, label
 from .phases import Phases
 from .safely import Watch
-from .tensors import PLAIN, address, has_graph, needs_gradient, tensors, values
+from .tensors import PLAIN, address, has_graph, tensors, values
 
 
 _DEEP = 100
@@ -36,7 +36,7 @@ def _has_parameters(network: Any) -> bool:
 def _gets_gradients(network: Any) -> bool:
     """Whether any parameter of it gets gradients."""
     for _, part in _parts(network):
-        # `DataParallel` has the parameters of a copy on another device there.
+        # `DataParallel` copies modules to other devices. Such a copy has its parameters there, and none in `_parameters`.
         if vars(part).get("_former_parameters"):
             return True
         if any(parameter is not None and parameter.requires_grad for parameter in part._parameters.values()):
@@ -243,7 +243,7 @@ class Layers:
 
     def _may_learn(self, network: Any, args: Any, given: List[Any]) -> bool:
         """Whether a backward pass may come to what the network makes of these arguments, in which these tensors were found."""
-        if _gets_gradients(network) or any(map(needs_gradient, given)):
+        if _gets_gradients(network) or any(tensor.requires_grad for tensor in given):
             return True
         if not _has_parameters(network):
             # One that is no network, or keeps one where PyTorch does not look.

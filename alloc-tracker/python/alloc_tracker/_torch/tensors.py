@@ -50,8 +50,3 @@ def has_graph(tensor: Any) -> bool:
     except RuntimeError:
         # A view whose base has been changed since: PyTorch refuses to say.
         return True
-
-
-def needs_gradient(tensor: Any) -> bool:
-    """Whether a backward pass may come to it."""
-    return tensor.requires_grad

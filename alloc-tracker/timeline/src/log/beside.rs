@@ -29,20 +29,22 @@ pub fn is_being_written(log: &Path) -> bool {
 pub fn set_aside(timeline: &Path) -> io::Result<Option<PathBuf>> {
     let log = path_beside(timeline);
     let identity = |file: &Metadata| (file.dev(), file.ino());
-    // It has another name, or is gone, where another recording begins at this moment.
+    // Where another recording of this name begins at this moment, the file may get another name before it is locked here.
     for _ in 0..MOST_LOOKS {
-        let Some(there) = fs::metadata(&log).ok().filter(Metadata::is_file) else { return Ok(None) };
+        // To open a pipe would be to wait for its reader.
+        if !log.is_file() {
+            return Ok(None);
+        }
         let file = File::open(&log)?;
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(busy());
         }
-        // Until the lock ends with this function, nobody else gives it another name.
-        if identity(&there) != identity(&file.metadata()?)
-            || fs::metadata(&log).map(|now| identity(&now)).ok() != Some(identity(&there))
-        {
+        // While it is locked, nobody else gives it another name.
+        let own = file.metadata()?;
+        if !fs::metadata(&log).is_ok_and(|there| identity(&there) == identity(&own)) {
             continue;
         }
-        if there.len() == 0 {
+        if own.len() == 0 {
             return Ok(None);
         }
         let names = (1..1_000_000).map(|number| path_beside(dump_path(timeline, "earlier", number)));

@@ -27,8 +27,7 @@ impl Compaction {
     /// # Errors
     /// When it cannot be written.
     pub fn write(self) -> io::Result<Compacted> {
-        let mut file = KeptFile::create(&self.path)?;
-        file.lock();
+        let mut file = KeptFile::create_locked(&self.path)?;
         let bytes = write_all(&self.records, &mut file)?;
         Ok(Compacted { writer: Writer::resume(file, bytes) })
     }
