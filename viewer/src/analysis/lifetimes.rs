@@ -38,10 +38,10 @@ fn merged(histograms: &[Histogram], buckets: impl Fn(&Histogram) -> &Vec<Bucket>
     let (Some((&first, _)), Some((&last, _))) = (sums.first_key_value(), sums.last_key_value()) else {
         return Vec::new();
     };
-    let mut from = first;
-    while from < last {
+    // Beyond the last power of two there is nothing to fill in, whatever a damaged file says.
+    let next = |from: &u64| from.max(&1).checked_mul(2);
+    for from in std::iter::successors(Some(first), next).take_while(|from| *from < last) {
         sums.entry(from).or_default();
-        from = (from * 2).max(2);
     }
     sums.into_iter().map(|(from, sums)| Bucket { from, sums }).collect()
 }

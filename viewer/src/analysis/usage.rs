@@ -1,7 +1,7 @@
 //! Time, processor time and energy by phase, layer and operator, and how wrong sampling would have been.
 use std::collections::BTreeMap;
 
-use alloc_timeline::{Category, Dimension, Energy, EnergyMeter, ProcessUsage, Timeline, Utilisation};
+use alloc_timeline::{Category, Dimension, Ending, Energy, EnergyMeter, ProcessUsage, Timeline, Utilisation};
 use serde::Serialize;
 
 use crate::model::scope_of;
@@ -113,6 +113,9 @@ pub fn power(timeline: &Timeline) -> Power {
 /// Why there are no times and no energy by scope, and how to get them; `None` where there are.
 pub fn no_power(timeline: &Timeline) -> Option<&'static str> {
     match &timeline.utilisation {
+        None if timeline.ending == Ending::Recovered => {
+            Some("not known: the process died before times were written down")
+        }
         None => Some("unavailable: this file is of a recorder that did not measure processors"),
         Some(utilisation) if utilisation.scopes.is_empty() => {
             Some("unavailable: no times were asked for; run it with ALLOC_TRACKER_TIMES=on")

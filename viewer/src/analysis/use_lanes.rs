@@ -1,8 +1,8 @@
 //! How busy the machine was over time: one lane each for processors, page faults, context switches, GPUs and power, on the clock
 //! of the timeline.
 //!
-//! The recorder reads these figures every 100 ms or so and repeats them in the samples between. So time is cut into spans of at
-//! least that length; a span has the mean of what was read, or for a counter the events a second.
+//! The recorder reads these figures every 100 ms or so and repeats them in the samples between. So time is cut into equal spans of at
+//! least that length, where the run is that long; a span has the mean of what was read, or for a counter the events a second.
 use alloc_timeline::Timeline;
 use serde::Serialize;
 
@@ -48,18 +48,20 @@ pub struct LaneLine {
     pub name: String,
     /// Its value in each span; absent where there was no reading.
     pub values: Vec<Option<f64>>,
+    /// The mean over the spans that have a value. Live bytes have the mean of what was live, though `values` are the most of each span.
+    pub mean: f64,
 }
 
 impl LaneLine {
+    fn new(name: &str, values: Vec<Option<f64>>) -> LaneLine {
+        let known: Vec<f64> = values.iter().copied().flatten().collect();
+        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        LaneLine { name: name.to_owned(), values, mean }
+    }
+
     /// The largest value.
     pub fn most(&self) -> f64 {
         self.values.iter().copied().flatten().fold(0.0, f64::max)
-    }
-
-    /// The mean of the spans that have a value.
-    pub fn mean(&self) -> f64 {
-        let known: Vec<f64> = self.values.iter().copied().flatten().collect();
-        known.iter().sum::<f64>() / known.len().max(1) as f64
     }
 }
 
@@ -93,7 +95,8 @@ pub fn use_lanes(run: &Run) -> Option<UseLanes> {
         found.into_iter().map(|(name, own)| gauge(name, &format!("{line}{own}"), part)).collect::<Vec<_>>()
     };
     let watts = |mut lines: Vec<Option<LaneLine>>| {
-        lines.sort_by(|a, b| b.as_ref().map_or(0.0, LaneLine::mean).total_cmp(&a.as_ref().map_or(0.0, LaneLine::mean)));
+        let mean = |line: &Option<LaneLine>| line.as_ref().map_or(0.0, |line| line.mean);
+        lines.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
         lines
     };
     let busy = [
@@ -121,9 +124,10 @@ pub fn use_lanes(run: &Run) -> Option<UseLanes> {
     if busy.is_empty() {
         return None;
     }
-    let live: Vec<Option<u64>> = timeline.series.high_bytes.iter().copied().map(Some).collect();
-    let live =
-        UseLane { name: "live bytes".to_owned(), unit: LaneUnit::Bytes, lines: vec![spans.highest("live", &live)] };
+    let readings = |bytes: &[u64]| bytes.iter().copied().map(Some).collect::<Vec<_>>();
+    let mean = spans.gauge("live", &readings(&timeline.series.live_bytes), 1.0).mean;
+    let live = LaneLine { mean, ..spans.highest("live", &readings(&timeline.series.high_bytes)) };
+    let live = UseLane { name: "live bytes".to_owned(), unit: LaneUnit::Bytes, lines: vec![live] };
     let unavailable = missing(run, &busy);
     Some(UseLanes { span_ns: spans.span_ns, lanes: [vec![live], busy].concat(), unavailable })
 }
@@ -157,9 +161,10 @@ impl Spans {
     fn new(timeline: &Timeline) -> Spans {
         let times = &timeline.series.time_ns;
         let end = timeline.duration_ns.max(times.last().copied().unwrap_or(0));
-        let span_ns = (end / MOST_SPANS).max(SHORTEST_SPAN_NS);
-        let span = |ns: &u64| usize::try_from(ns / span_ns).unwrap_or(0);
-        Spans { span_ns, of_sample: times.iter().map(span).collect(), count: span(&end) + 1 }
+        let count = (end / SHORTEST_SPAN_NS).clamp(1, MOST_SPANS);
+        let span_ns = end.div_ceil(count).max(1);
+        let span = |ns: &u64| usize::try_from((ns / span_ns).min(count - 1)).unwrap_or(0);
+        Spans { span_ns, of_sample: times.iter().map(span).collect(), count: usize::try_from(count).unwrap_or(1) }
     }
 
     /// One value of the readings in each span. A span without a sample has that of the span before.
@@ -175,7 +180,7 @@ impl Spans {
             }
             last
         });
-        LaneLine { name: name.to_owned(), values: values.collect() }
+        LaneLine::new(name, values.collect())
     }
 
     /// The mean of the readings, each times `part`.
@@ -198,7 +203,7 @@ impl Spans {
             before = (*count)?;
             (more >= 0.0).then_some(more / (self.span_ns as f64 / 1e9))
         });
-        LaneLine { values: values.collect(), ..counted }
+        LaneLine::new(name, values.collect())
     }
 }
 
@@ -210,7 +215,7 @@ mod tests {
     /// A run of half a second with a sample every 50 ms: two readings in each of the spans.
     fn run(probes: &[(&str, [u64; 10])]) -> Run {
         let mut timeline = tiny();
-        timeline.duration_ns = 499_000_000;
+        timeline.duration_ns = 500_000_000;
         timeline.series.time_ns = (0..10).map(|index| index * 50_000_000).collect();
         timeline.series.high_bytes = (1..=10).collect();
         let column = |readings: &[u64; 10]| readings.iter().copied().map(Some).collect();
@@ -233,7 +238,7 @@ mod tests {
         assert_eq!(cpu.lines[0].values, [1.5, 0.5, 0.0, 0.0, 1.0].map(Some));
         // 10 in the second span and 20 in the third, of a tenth of a second; at last it jumps back.
         assert_eq!(faults.lines[0].values, [Some(0.0), Some(100.0), Some(200.0), Some(0.0), None]);
-        assert_eq!((power.lines[0].name.as_str(), power.lines[0].mean(), power.unit), ("gpu-0", 5.0, LaneUnit::Watts));
+        assert_eq!((power.lines[0].name.as_str(), power.lines[0].mean, power.unit), ("gpu-0", 5.0, LaneUnit::Watts));
         assert_eq!(lanes.unavailable, ["GPU: unavailable: no NVIDIA driver on this machine"]);
         let json = serde_json::to_value(&lanes).expect("JSON");
         assert_eq!(

@@ -173,10 +173,10 @@ pub(super) struct SeriesArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// With --json: the biggest N names; all others are summed up under `rest`
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "json")]
     pub(super) top: usize,
     /// With --json: cut the time into N equal spans and tell of each the highest and the lowest instant
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one, requires = "json")]
     pub(super) columns: usize,
 }
 
@@ -202,10 +202,10 @@ pub(super) struct StacksArgs {
     #[arg(long, conflicts_with = "folded")]
     pub(super) json: bool,
     /// Print folded stacks, for flamegraphs, and nothing else
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["rows", "top"])]
     pub(super) folded: bool,
     /// Rows of the table
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json")]
     pub(super) top: usize,
 }
 
@@ -312,9 +312,9 @@ pub(super) struct ExportArgs {
     /// The file to write; standard output without it
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
-    /// For folded: in which order frames lie on each other
-    #[arg(long, value_name = "ORDER", default_value = "phase,layer,op")]
-    pub(super) flame_order: FlameOrder,
+    /// For folded: in which order frames lie on each other [default: phase,layer,op]
+    #[arg(long, value_name = "ORDER")]
+    pub(super) flame_order: Option<FlameOrder>,
 }
 
 /// A format of another tool.

@@ -9,8 +9,8 @@ use crate::cli::output;
 use crate::load::load_all;
 use crate::model::Run;
 use crate::view::{
-    chart, cost_svg, fitted, flamegraph, growth_paragraph, lanes_svg, rss_svg, stacks_flamegraph, timeline_svg,
-    top_table,
+    Colours, chart, cost_svg, fitted, flamegraph, growth_paragraph, lanes_svg, rss_svg, stacks_flamegraph,
+    timeline_svg, top_table,
 };
 
 /// The paths of the pictures of one run. The third picture is drawn only where there are stacks, the fourth only where the
@@ -74,8 +74,9 @@ fn refuse_to_overwrite(runs: &[Run], folder: Option<&Path>) -> Result<()> {
 fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
     let pictures = Pictures::new(run, args.out.as_deref());
     let dimension = args.pictures.dimension.into();
-    output::write(&pictures.timeline, &timeline_svg(run, dimension), inputs)?;
-    output::write(&pictures.flame, &flamegraph(run, args.pictures.flame_order)?, inputs)?;
+    let colours = Colours::of([&run.timeline]);
+    output::write(&pictures.timeline, &timeline_svg(run, dimension, &colours), inputs)?;
+    output::write(&pictures.flame, &flamegraph(run, args.pictures.flame_order, &colours)?, inputs)?;
     let terminal = output::terminal();
     let mut text = chart(run, dimension, terminal);
     text.push('\n');
@@ -86,7 +87,7 @@ fn draw(run: &Run, args: &DrawArgs, inputs: &[&Path]) -> Result<String> {
         output::write(&pictures.stacks, &picture, inputs)?;
         written.push(&pictures.stacks);
     }
-    if let Some(picture) = rss_svg(run, dimension) {
+    if let Some(picture) = rss_svg(run, dimension, &colours) {
         output::write(&pictures.rss, &picture, inputs)?;
         written.push(&pictures.rss);
     }

@@ -47,6 +47,9 @@ struct PeakJson {
 }
 
 pub(super) fn run(args: &ReconcileArgs) -> Result<Outcome> {
+    if args.json && args.svg.as_deref().is_some_and(output::is_stdout) {
+        bail!("--json and --svg cannot both go to standard output; name a file for the picture");
+    }
     let run = load(&args.file)?;
     let in_file = || args.file.display().to_string();
     let chosen = book_at(&run.timeline, &args.at).with_context(in_file)?;

@@ -1,16 +1,17 @@
 //! How dates and durations are written, and how durations are read.
 
-/// Nanoseconds in the unit that keeps the text short: `850 ns`, `12.3 ms`, `4.57 s`, `2 min 05 s`.
+/// Nanoseconds in the unit that keeps the text short: `850 ns`, `12.3 ms`, `4.57 s`, `2 min 05 s`. What would be rounded to a thousand of a
+/// unit has the next one.
 pub fn time(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     match ns {
         0 => "0 s".to_owned(),
         1..1_000 => format!("{ns} ns"),
-        1_000..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
-        1_000_000_000..120_000_000_000 => format!("{seconds:.2} s"),
+        1_000..999_950 => format!("{:.1} us", ns as f64 / 1e3),
+        999_950..999_950_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        999_950_000..119_995_000_000 => format!("{seconds:.2} s"),
         _ => {
-            let whole = ns / 1_000_000_000;
+            let whole = if ns < 120_000_000_000 { 120 } else { ns / 1_000_000_000 };
             format!("{} min {:02} s", whole / 60, whole % 60)
         }
     }
@@ -65,6 +66,11 @@ mod tests {
             (850, "850 ns"),
             (12_300_000, "12.3 ms"),
             (4_567_000_000, "4.57 s"),
+            (999_949, "999.9 us"),
+            (999_950, "1.0 ms"),
+            (999_960_000, "1.00 s"),
+            (119_994_999_999, "119.99 s"),
+            (119_995_000_000, "2 min 00 s"),
             (125_900_000_000, "2 min 05 s"),
         ];
         for (ns, text) in cases {

@@ -15,17 +15,17 @@ use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, PaletteMa
 use inferno::flamegraph::{Options, Palette, TextTruncateDirection, from_lines};
 
 use crate::analysis::Measure;
-use crate::model::{Run, exact, size, time};
+use crate::model::{Run, exact, shortened, size, time};
 use crate::view::flame_text::with_middles_left_out;
 use crate::view::folded::{FlameOrder, folded_peak_with_paths, folded_stacks, frame_name, paths};
-use crate::view::palette::{Rgb, colour};
-use crate::view::svg::Svg;
+use crate::view::palette::{Colours, Rgb, category_colour};
+use crate::view::svg::{LONGEST_TITLE, Svg};
 
 /// The owners of a run's peak as a flamegraph: an SVG with a script for zooming and searching.
 ///
 /// # Errors
 /// When the library that draws flamegraphs refuses the folded lines.
-pub fn flamegraph(run: &Run, order: FlameOrder) -> Result<String> {
+pub fn flamegraph(run: &Run, order: FlameOrder, colours: &Colours) -> Result<String> {
     let timeline = &run.timeline;
     let lines = folded_peak_with_paths(timeline, order);
     if lines.is_empty() {
@@ -33,9 +33,9 @@ pub fn flamegraph(run: &Run, order: FlameOrder) -> Result<String> {
         svg.text(20.0, 45.0, "font-size=\"14\" fill=\"#59636e\"", "Nothing was live at the peak of this run.");
         return Ok(svg.finish());
     }
-    let mut palette = palette(timeline);
+    let mut palette = palette(timeline, colours);
     let mut options = Options::default();
-    options.title = format!("{}: peak {}", run.title(), size(timeline.peak.live_bytes));
+    options.title = format!("{}: peak {}", title(run), size(timeline.peak.live_bytes));
     let order = order.dimensions().map(Dimension::name).join(", then ");
     options.subtitle =
         Some(format!("width = bytes live at the peak, {}; {order}, then category", time(timeline.peak.time_ns)));
@@ -51,12 +51,17 @@ pub fn stacks_flamegraph(run: &Run) -> Result<Option<String>> {
     let lines = folded_stacks(run, Measure::Peak);
     let Some(stacks) = run.timeline.stacks.as_ref().filter(|_| !lines.is_empty()) else { return Ok(None) };
     let mut options = Options::default();
-    options.title = format!("{}: who held the peak, by stack", run.title());
+    options.title = format!("{}: who held the peak, by stack", title(run));
     let (samples, mean) = (exact(stacks.samples.taken), size(stacks.mean_bytes));
     options.subtitle = Some(format!("width = bytes live at the peak, estimated from {samples} samples, one in {mean}"));
     options.colors = Palette::Basic(BasicPalette::Aqua);
     options.hash = true;
     draw(options, &lines, run).map(Some)
+}
+
+/// What ran, as far as the picture has room for it.
+fn title(run: &Run) -> String {
+    shortened(&run.title(), LONGEST_TITLE)
 }
 
 /// Draws folded lines; both flamegraphs have these options in common.
@@ -79,7 +84,7 @@ fn draw(mut options: Options<'_>, lines: &[String], run: &Run) -> Result<String>
 
 /// The colours of the frames. Phases and categories have the same colours as in the timeline. Layers are sandy and operators
 /// bluish, each name in a shade of its own.
-fn palette(timeline: &Timeline) -> PaletteMap {
+fn palette(timeline: &Timeline, colours: &Colours) -> PaletteMap {
     let mut palette = PaletteMap::default();
     let mut set = |name: String, Rgb(r, g, b): Rgb| {
         palette.insert(name, Color { r, g, b });
@@ -93,11 +98,11 @@ fn palette(timeline: &Timeline) -> PaletteMap {
         let shade = shade(&op);
         set(op, Rgb(196 - shade, 214 - shade, 240 - shade / 2));
     }
-    for (rank, scope) in timeline.scopes.iter().enumerate() {
-        set(frame_name(&scope.phase), pale(colour(Dimension::Phase, &scope.phase, rank)));
+    for scope in &timeline.scopes {
+        set(frame_name(&scope.phase), pale(colours.colour(Dimension::Phase, &scope.phase, 0)));
     }
     for category in alloc_timeline::Category::ALL {
-        set(format!("[{category}]"), pale(colour(Dimension::Category, category.name(), 0)));
+        set(format!("[{category}]"), pale(category_colour(category.name())));
     }
     set(NONE.to_owned(), Rgb(222, 225, 229));
     // The root frame is called `all` in the picture and has an empty name in the library.
@@ -126,15 +131,15 @@ mod tests {
     fn a_run_without_bytes_gets_a_picture_that_says_so() {
         let mut timeline = tiny();
         timeline.peak = Default::default();
-        let svg = flamegraph(&Run::new("x", timeline), FlameOrder::default()).unwrap();
+        let svg = flamegraph(&Run::new("x", timeline), FlameOrder::default(), &Colours::of([])).unwrap();
         assert!(svg.contains("Nothing was live"));
     }
 
     #[test]
     fn the_picture_is_the_same_every_time() {
         let run = Run::new("x", tiny());
-        let svg = flamegraph(&run, FlameOrder::default()).unwrap();
-        assert_eq!(svg, flamegraph(&run, FlameOrder::default()).unwrap());
+        let svg = flamegraph(&run, FlameOrder::default(), &Colours::of([])).unwrap();
+        assert_eq!(svg, flamegraph(&run, FlameOrder::default(), &Colours::of([])).unwrap());
         assert!(svg.contains("lenet, train, batch 8, 28x28: peak 15.6 KiB"));
     }
 }

@@ -27,6 +27,7 @@ pub use cost::cost_svg;
 pub use flame::{flamegraph, stacks_flamegraph};
 pub use folded::{FlameOrder, FlameOrderError, folded_peak, folded_stacks};
 pub use lanes::lanes_svg;
+pub use palette::Colours;
 pub use report::report;
 pub use text::{
     Terminal, chart, compare_text, device_snapshot_text, fitted, growth_text, leaks_text, lifetimes_text, objects_text,

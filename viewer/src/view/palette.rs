@@ -2,9 +2,10 @@
 //!
 //! People with the common kinds of colour blindness can tell the colours apart: they are Okabe and Ito's set, with greys
 //! and an indigo in addition. Thin light lines between the bands of a stack help as well.
+use std::collections::BTreeMap;
 use std::fmt;
 
-use alloc_timeline::{DerivedPhase, Dimension, NONE, work_of};
+use alloc_timeline::{DerivedPhase, Dimension, NONE, Timeline, work_of};
 
 use crate::analysis::REST;
 use crate::model::MemoryKind;
@@ -37,16 +38,53 @@ const SAND: Rgb = Rgb(216, 206, 188);
 const RANKED: [Rgb; 12] =
     [ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION, YELLOW, INDIGO, BROWN, TEAL, Rgb(230, 170, 150), Rgb(140, 160, 90)];
 
-/// The colour of `name`. Its `rank` by size in its dimension decides where the name has no colour of its own.
-pub(super) fn colour(dimension: Dimension, name: &str, rank: usize) -> Rgb {
-    let own = match dimension {
+/// The colours of the names of some runs. A phase has one colour in all pictures and tables that are made with the same colours, and no
+/// other phase has it as long as there are enough.
+#[derive(Clone, Debug)]
+pub struct Colours {
+    /// Those of the phases that have none of their own.
+    phases: BTreeMap<String, Rgb>,
+}
+
+impl Colours {
+    /// The colours of these runs.
+    pub fn of<'a>(timelines: impl IntoIterator<Item = &'a Timeline>) -> Colours {
+        let mut others: Vec<&str> = Vec::new();
+        let mut taken: Vec<Rgb> = Vec::new();
+        for name in timelines.into_iter().flat_map(|timeline| &timeline.scopes).map(|scope| &*scope.phase) {
+            match own_colour(Dimension::Phase, name) {
+                Some(own) => taken.push(own),
+                None if !others.contains(&name) => others.push(name),
+                None => {}
+            }
+        }
+        let free: Vec<Rgb> = RANKED.into_iter().filter(|rgb| !taken.contains(rgb)).collect();
+        // A few of them are no phase's own, so that there is always one.
+        let phases = others.into_iter().map(str::to_owned).zip(free.into_iter().cycle()).collect();
+        Colours { phases }
+    }
+
+    /// The colour of `name`. A layer or an operator has that of its `rank` by size.
+    pub(super) fn colour(&self, dimension: Dimension, name: &str, rank: usize) -> Rgb {
+        let given = || self.phases.get(name).filter(|_| dimension == Dimension::Phase).copied();
+        own_colour(dimension, name).or_else(given).unwrap_or(ranked(rank))
+    }
+}
+
+/// The colour of a category.
+pub(super) fn category_colour(name: &str) -> Rgb {
+    category(name).unwrap_or(LIGHT_GREY)
+}
+
+/// The colour that a name has in all runs, if it has one.
+pub(super) fn own_colour(dimension: Dimension, name: &str) -> Option<Rgb> {
+    match dimension {
         _ if name == REST => Some(SAND),
         _ if name == NONE => Some(LIGHT_GREY),
         Dimension::Category => category(name),
         Dimension::Phase => phase(name),
         Dimension::Layer | Dimension::Op => None,
-    };
-    own.unwrap_or(ranked(rank))
+    }
 }
 
 /// The colour of what has no colour of its own, by its rank.
@@ -107,15 +145,30 @@ fn phase(name: &str) -> Option<Rgb> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc_timeline::Category;
+    use crate::model::fixture::tiny;
+    use alloc_timeline::{Category, Scope};
 
     #[test]
     fn every_category_has_a_colour_that_no_other_has() {
-        let colours: Vec<Rgb> =
-            Category::ALL.iter().map(|category| colour(Dimension::Category, category.name(), 0)).collect();
+        let colours: Vec<Rgb> = Category::ALL.iter().map(|category| category_colour(category.name())).collect();
         for (index, colour) in colours.iter().enumerate() {
             assert!(!colours[..index].contains(colour), "{colour} twice");
         }
+    }
+
+    #[test]
+    fn no_two_phases_of_a_run_look_the_same() {
+        let names = ["init", "generator/forward", "optimizer", "warmup", "", "discriminator/forward", "warmup", "data"];
+        let mut timeline = tiny();
+        let scope = timeline.scopes[0].clone();
+        timeline.scopes = names.map(|phase| Scope { phase: phase.into(), ..scope.clone() }).to_vec();
+        let colours = Colours::of([&timeline]);
+        let of = |name: &str, rank| colours.colour(Dimension::Phase, name, rank);
+        let distinct: Vec<Rgb> = names.iter().map(|name| of(name, 0)).collect();
+        for (index, rgb) in distinct.iter().enumerate() {
+            assert!(names[index] == "warmup" || !distinct[..index].contains(rgb), "{}", names[index]);
+        }
+        assert_eq!(of("warmup", 0), of("warmup", 5), "its rank in a picture changes nothing");
     }
 
     #[test]
@@ -125,7 +178,7 @@ mod tests {
         for (index, line) in lines.iter().enumerate() {
             assert!(!lines[..index].contains(line), "{line} twice");
             for category in Category::ALL {
-                assert_ne!(*line, colour(Dimension::Category, category.name(), 0), "{category}");
+                assert_ne!(*line, category_colour(category.name()), "{category}");
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Axes with round numbers.
 use crate::model::{Unit, exact};
 
+/// Where the unit of a horizontal axis begins, behind its right end: the label of the last line has its middle there.
+pub(super) const UNIT: f64 = 28.0;
+
 /// An axis for bytes: from 0 to `top` in steps of `step`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
@@ -71,7 +74,8 @@ pub(super) fn time_ticks(start: u64, end: u64, count: usize) -> (Vec<(u64, Strin
         5_000_000_000..600_000_000_000 => ("s", 1e9),
         _ => ("min", 60e9),
     };
-    let step = round_number(span as f64 / unit_ns / count.max(1) as f64);
+    // There is nothing between one nanosecond and the next.
+    let step = round_number(span as f64 / unit_ns / count.max(1) as f64).max(1.0 / unit_ns);
     let first = (start as f64 / unit_ns / step).ceil();
     let ticks = (0..most_ticks(count))
         .map(|index| (first + index as f64) * step)
@@ -114,6 +118,8 @@ mod tests {
         for (start, end) in [(0, u64::MAX), (u64::MAX - 1, u64::MAX), (0, 0)] {
             let (ticks, _) = time_ticks(start, end, 10);
             assert!((1..=33).contains(&ticks.len()), "{start} {end} {}", ticks.len());
+            let places = ticks.iter().map(|tick| tick.0).collect::<std::collections::BTreeSet<_>>();
+            assert!(places.len() == ticks.len() || end > 1 << 53, "{start} {end}: two labels at one place");
         }
     }
 

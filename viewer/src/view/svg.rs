@@ -1,7 +1,11 @@
 //! A small writer for SVG. All text of SVG pictures is escaped here.
 use std::fmt::{self, Write};
 
-use crate::model::is_unfit_in_lines;
+use crate::model::{is_unfit_in_lines, shortened};
+use crate::view::ink::{DIM, INK};
+
+/// Characters of a title: the narrowest picture has room for so many.
+pub(super) const LONGEST_TITLE: usize = 90;
 
 /// A picture that is being drawn.
 #[derive(Debug, Default)]
@@ -42,6 +46,13 @@ impl Svg {
             Coordinate(y),
             Escaped(text)
         ));
+    }
+
+    /// What ran, and a line below that says what the picture shows.
+    pub(super) fn heading(&mut self, x: f64, title: &str, line: &str) {
+        let font = "font-size=\"20\" font-weight=\"bold\"";
+        self.text(x, 30.0, format_args!("{INK} {font}"), &shortened(title, LONGEST_TITLE));
+        self.text(x, 52.0, format_args!("{DIM} font-size=\"13\""), line);
     }
 
     /// Ends the picture and returns its text.

@@ -5,7 +5,7 @@ use viewer::analysis::{PEAK, book_at, curve, owners, summarise};
 use viewer::export::{csv, massif};
 use viewer::model::Run;
 use viewer::view::{
-    Terminal, chart, flamegraph, folded_peak, report, rss_svg, summary_text, timeline_svg, waterfall_svg,
+    Colours, Terminal, chart, flamegraph, folded_peak, report, rss_svg, summary_text, timeline_svg, waterfall_svg,
 };
 
 prop_compose! {
@@ -90,10 +90,10 @@ proptest! {
             let curve = curve(&run.timeline, dimension, 3);
             let thin = curve.thinned(5);
             prop_assert_eq!(thin.total.iter().max(), curve.total.iter().max());
-            let svg = timeline_svg(&run, dimension);
+            let svg = timeline_svg(&run, dimension, &Colours::of([&run.timeline]));
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
             chart(&run, dimension, Terminal { width: 80, colours: false });
-            let svg = rss_svg(&run, dimension).unwrap_or_default();
+            let svg = rss_svg(&run, dimension, &Colours::of([&run.timeline])).unwrap_or_default();
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         }
         if let Some(chosen) = book_at(&run.timeline, PEAK).unwrap() {
@@ -102,7 +102,7 @@ proptest! {
             let svg = waterfall_svg(&run, &chosen);
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         }
-        flamegraph(&run, Default::default()).unwrap();
+        flamegraph(&run, Default::default(), &Colours::of([&run.timeline])).unwrap();
         summary_text(&run, Terminal { width: 80, colours: false });
         csv(&run.timeline);
         massif(&run);

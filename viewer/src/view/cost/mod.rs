@@ -13,7 +13,7 @@ mod rows;
 use crate::analysis::{Cost, Costs, costs};
 use crate::model::Run;
 use crate::view::cost::rows::{LEGEND, Panel, panel, panel_height};
-use crate::view::ink::{DIM, INK, STYLE};
+use crate::view::ink::STYLE;
 use crate::view::svg::{Coordinate, Svg};
 use crate::view::words::self_time::basis_words;
 
@@ -39,8 +39,7 @@ pub fn cost_svg(run: &Run) -> Option<String> {
         "rect",
         format_args!("class=\"tl-bg\" width=\"{WIDTH}\" height=\"{}\" fill=\"#fff\"", Coordinate(height)),
     );
-    svg.text(LEFT, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
-    svg.text(LEFT, 52.0, format_args!("{DIM} font-size=\"13\""), &subtitle(&costs));
+    svg.heading(LEFT, &run.title(), &subtitle(&costs));
     rows::legend(&mut svg, TITLE, &costs);
     let top = TITLE + LEGEND;
     let names = "by layer, in the order of the forward pass";
@@ -75,11 +74,9 @@ fn cheapest_joined(all: &[Cost], most: usize) -> Vec<Cost> {
 
 #[cfg(test)]
 mod tests {
-    use alloc_timeline::Dimension;
-
     use super::*;
     use crate::model::fixture::{tiny, with_step_times};
-    use crate::view::palette::colour;
+    use crate::view::palette::category_colour;
 
     #[test]
     fn bytes_and_times_are_drawn_for_layers_and_operations() {
@@ -87,7 +84,7 @@ mod tests {
         for text in ["conv1", "layer1.0.bn1", "convolution", "batch norm", "the mean of steps 4 to 5", "no layer"] {
             assert!(svg.contains(text), "{text}\n{svg}");
         }
-        assert!(svg.contains(&colour(Dimension::Category, "gradient", 0).to_string()));
+        assert!(svg.contains(&category_colour("gradient").to_string()));
         assert!(svg.contains("conv1: forward 0.60 ms"), "{svg}");
         assert_eq!(cost_svg(&Run::new("x", tiny())), None);
     }

@@ -4,7 +4,7 @@ use alloc_timeline::{Category, Dimension};
 use crate::analysis::{Cost, Costs, TimeBasis};
 use crate::model::{share, shortened, size};
 use crate::view::ink::{DIM, GRID, INK};
-use crate::view::palette::{Rgb, colour};
+use crate::view::palette::{Rgb, category_colour, own_colour, ranked};
 use crate::view::scale::{byte_ticks, time_ticks};
 use crate::view::svg::{Coordinate, Svg};
 use crate::view::words::names::name_in;
@@ -43,7 +43,7 @@ pub(super) fn panel_height(rows: usize) -> f64 {
 }
 
 fn part_colour(index: usize) -> Rgb {
-    colour(Dimension::Phase, PARTS[index].1, 0)
+    own_colour(Dimension::Phase, PARTS[index].1).unwrap_or(ranked(index))
 }
 
 /// The colours of the categories on the left, and of the parts of a step on the right.
@@ -57,7 +57,7 @@ pub(super) fn legend(svg: &mut Svg, top: f64, costs: &Costs) {
     };
     let mut x = BYTES_LEFT;
     for category in Category::ALL.iter().filter(has) {
-        x = entry(svg, x, top, colour(Dimension::Category, category.name(), 0), &category.name().replace('_', " "));
+        x = entry(svg, x, top, category_colour(category.name()), &category.name().replace('_', " "));
     }
     let mut x = TIME_LEFT.max(x + 12.0);
     for (index, (name, _)) in PARTS.iter().enumerate() {
@@ -123,7 +123,7 @@ pub(super) fn panel(svg: &mut Svg, panel: &Panel<'_>) {
             let width = bytes_width(*bytes);
             x -= width;
             let part = format!("{name}: {} {}\n{tip}", category.replace('_', " "), size(*bytes));
-            bar(svg, x, top, width, colour(Dimension::Category, category, 0), &part);
+            bar(svg, x, top, width, category_colour(category), &part);
         }
         let mut x = TIME_LEFT;
         let times = [cost.time.forward_ns, cost.time.backward_ns, cost.time.other_ns()];

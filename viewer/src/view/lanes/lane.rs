@@ -83,7 +83,7 @@ fn rows(svg: &mut Svg, area: &Area, lane: &UseLane, top: f64) {
         }
         let attributes = format_args!("{DIM} font-size=\"11\" text-anchor=\"end\"");
         svg.text(area.left - 8.0, y + 10.0, attributes, &shortened(&line.name, 10));
-        let mean = format!("mean {}", value(line.mean(), lane.unit));
+        let mean = format!("mean {}", value(line.mean, lane.unit));
         svg.text(area.left + area.width + 22.0, y + 10.0, format_args!("{DIM} font-size=\"11\""), &mean);
     }
 }
@@ -153,7 +153,7 @@ fn entry(svg: &mut Svg, x: f64, y: f64, two: bool, fill: Rgb, line: &LaneLine, u
     let place = format!("x=\"{}\" y=\"{}\"", Coordinate(x), Coordinate(y));
     svg.element("rect", format_args!("{place} width=\"9\" height=\"9\" fill=\"{fill}\""));
     let name = shortened(&line.name, LEGEND_NAME);
-    let figures = format!("mean {}, most {}", value(line.mean(), unit), value(line.most(), unit));
+    let figures = format!("mean {}, most {}", value(line.mean, unit), value(line.most(), unit));
     let attributes = format!("{DIM} font-size=\"11\"");
     if two {
         svg.text(x + 14.0, y + 9.0, &attributes, &name);

@@ -15,9 +15,9 @@ mod lane;
 
 use crate::analysis::{UseLane, UseLanes, use_lanes};
 use crate::model::{Run, time};
-use crate::view::ink::{AXIS, DIM, INK, STYLE};
+use crate::view::ink::{AXIS, DIM, STYLE};
 use crate::view::lanes::lane::{Area, draw, height, value};
-use crate::view::scale::time_ticks;
+use crate::view::scale::{UNIT, time_ticks};
 use crate::view::svg::{Coordinate, Svg};
 
 const WIDTH: f64 = 1200.0;
@@ -54,9 +54,8 @@ pub fn lanes_svg(run: &Run) -> Option<String> {
         "rect",
         format_args!("class=\"tl-bg\" width=\"{WIDTH}\" height=\"{}\" fill=\"#fff\"", Coordinate(whole)),
     );
-    svg.text(LEFT, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
     let line = format!("Use of the machine over time, in spans of {}", time(lanes.span_ns));
-    svg.text(LEFT, 52.0, format_args!("{DIM} font-size=\"13\""), &line);
+    svg.heading(LEFT, &run.title(), &line);
     steps(&mut svg, &area, run, below - GAP);
     let mut top = TITLE;
     for lane in &lanes.lanes {
@@ -94,7 +93,7 @@ fn axis(svg: &mut Svg, area: &Area, y: f64) {
         svg.element("path", format_args!("{AXIS} d=\"M{} {}v5\"", Coordinate(x), Coordinate(y)));
         svg.text(x, y + 19.0, format_args!("{DIM} font-size=\"12\" text-anchor=\"middle\""), &label);
     }
-    svg.text(right + 10.0, y + 19.0, format_args!("{DIM} font-size=\"12\""), unit);
+    svg.text(right + UNIT, y + 19.0, format_args!("{DIM} font-size=\"12\""), unit);
 }
 
 /// Invisible columns over all lanes. The tip of each has every value at its middle.

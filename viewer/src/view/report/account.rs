@@ -6,7 +6,7 @@ use crate::analysis::{ChosenBook, PEAK, book_at};
 use crate::model::{Run, exact, share, size, time};
 use crate::view::waterfall::book_svg;
 use crate::view::words::account::{
-    NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size, unavailable,
+    account_sentence, folded_parts, no_book, signed_exact, signed_share, signed_size, unavailable,
 };
 use crate::view::words::rss_explained;
 
@@ -14,7 +14,7 @@ use crate::view::words::rss_explained;
 pub(super) fn section(run: &Run) -> Markup {
     let timeline = &run.timeline;
     let Some(chosen) = book_at(timeline, PEAK).ok().flatten() else {
-        return html! { p { "The account of the resident set is " (NO_BOOK) "." } };
+        return html! { p { "The account of the resident set is " (no_book(&run.timeline)) "." } };
     };
     // The latest book of each mark, in the order of the marks.
     let mut names: Vec<&str> = Vec::new();

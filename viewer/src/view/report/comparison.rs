@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analysis::{Absent, Comparison, ComparisonRow, compare, compare_times};
 use crate::model::{Run, change, exact, size};
-use crate::view::palette::colour;
+use crate::view::palette::Colours;
 use crate::view::report::elements::run_anchor;
 use crate::view::words::names::name_in;
 use crate::view::words::verdicts;
@@ -13,7 +13,7 @@ use crate::view::words::verdicts;
 const MOST_ROWS: usize = 12;
 
 /// The sentences, and tables that compare the runs with the first of them.
-pub(super) fn section(runs: &[Run]) -> Markup {
+pub(super) fn section(runs: &[Run], colours: &Colours) -> Markup {
     let comparison = compare(runs);
     html! {
         section #comparison {
@@ -31,7 +31,7 @@ pub(super) fn section(runs: &[Run]) -> Markup {
                 }
             } }
             @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
-                div { (table(&comparison, dimension)) }
+                div { (table(&comparison, dimension, colours)) }
             }
             @if let Some(times) = compare_times(runs) {
                 @for (name, rows) in &times.groups { div { (times_table(&comparison, name, rows)) } }
@@ -42,7 +42,7 @@ pub(super) fn section(runs: &[Run]) -> Markup {
 }
 
 /// The names of one dimension. Those beyond the first rows are folded away.
-fn table(comparison: &Comparison<'_>, dimension: Dimension) -> Markup {
+fn table(comparison: &Comparison<'_>, dimension: Dimension, colours: &Colours) -> Markup {
     let rows = comparison.rows_by(dimension);
     let (first, rest) = rows.split_at(rows.len().min(MOST_ROWS));
     let body = |rows: &[ComparisonRow], skipped: usize| {
@@ -51,7 +51,7 @@ fn table(comparison: &Comparison<'_>, dimension: Dimension) -> Markup {
                 @for (rank, line) in rows.iter().enumerate() {
                     (row(line, html! {
                         @if matches!(dimension, Dimension::Category | Dimension::Phase) {
-                            span.swatch style={ "background:" (colour(dimension, &line.name, rank + skipped)) } {}
+                            span.swatch style={ "background:" (colours.colour(dimension, &line.name, rank + skipped)) } {}
                         }
                         (name_in(dimension, &line.name))
                     }))

@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::model::{Run, is_unfit_in_lines, size, time};
 use crate::view::folded::FlameOrder;
+use crate::view::palette::Colours;
 use crate::view::report::elements::run_anchor;
 use crate::view::report::{comparison, run};
 
@@ -15,10 +16,11 @@ const STYLE: &str = include_str!("style.css");
 /// # Errors
 /// When a flamegraph cannot be drawn.
 pub fn report(runs: &[Run], dimension: Dimension, order: FlameOrder) -> Result<String> {
+    let colours = Colours::of(runs.iter().map(|run| &run.timeline));
     let sections: Vec<Markup> = runs
         .iter()
         .enumerate()
-        .map(|(index, one)| run::section(one, &run_anchor(index), dimension, order))
+        .map(|(index, one)| run::section(one, &run_anchor(index), dimension, order, &colours))
         .collect::<Result<_>>()?;
     let title = match runs {
         [one] => format!("Memory of {}", one.title()),
@@ -44,7 +46,7 @@ pub fn report(runs: &[Run], dimension: Dimension, order: FlameOrder) -> Result<S
                     (overview(runs))
                 }
                 main {
-                    @if runs.len() > 1 { (comparison::section(runs)) }
+                    @if runs.len() > 1 { (comparison::section(runs, &colours)) }
                     @for section in &sections { (section) }
                 }
                 footer {

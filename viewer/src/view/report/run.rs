@@ -7,6 +7,7 @@ use crate::model::{Run, exact, share, size};
 use crate::view::cost::cost_svg;
 use crate::view::flame::flamegraph;
 use crate::view::folded::FlameOrder;
+use crate::view::palette::Colours;
 use crate::view::report::flame_frame::flame_frame;
 use crate::view::report::{account, device, fates, power, stacks, tables, unread};
 use crate::view::timeline::{rss_svg, timeline_svg};
@@ -18,8 +19,14 @@ use crate::view::words::{child_process_sentences, near_limit_text, shared_memory
 const WIDE_FACT: usize = 64;
 
 /// The section about `run`. Other sections link to it by `anchor`.
-pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: FlameOrder) -> Result<Markup> {
-    let flame = flamegraph(run, order)?;
+pub(super) fn section(
+    run: &Run,
+    anchor: &str,
+    dimension: Dimension,
+    order: FlameOrder,
+    colours: &Colours,
+) -> Result<Markup> {
+    let flame = flamegraph(run, order, colours)?;
     let peak = &run.timeline.peak;
     let unattributed = peak.unattributed_bytes(run.scopes());
     Ok(html! {
@@ -31,8 +38,8 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
                 div { dt { "unattributed at the peak" } dd { (exact(unattributed)) " bytes, " (share(unattributed, peak.live_bytes)) } }
             }
             h3 { "Live bytes over time" }
-            figure.picture { (PreEscaped(timeline_svg(run, dimension))) }
-            @if let Some(picture) = rss_svg(run, dimension) {
+            figure.picture { (PreEscaped(timeline_svg(run, dimension, colours))) }
+            @if let Some(picture) = rss_svg(run, dimension, colours) {
                 h3 { "Resident set over time" }
                 figure.rss { (PreEscaped(picture)) }
                 p.dim {
@@ -50,7 +57,7 @@ pub(super) fn section(run: &Run, anchor: &str, dimension: Dimension, order: Flam
             @if let Some(meaning) = TimeColumns::new(&run.timeline, Times::Both).meaning() { p.dim { (meaning) "." } }
             div.columns {
                 @for dimension in [Dimension::Category, Dimension::Phase, Dimension::Op, Dimension::Layer] {
-                    div { (tables::parts(run, dimension)) }
+                    div { (tables::parts(run, dimension, colours)) }
                 }
             }
             @if let Some(picture) = cost_svg(run) {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analysis;
 use crate::model::{Run, exact, share, size, time};
-use crate::view::palette::colour;
+use crate::view::palette::{Colours, category_colour};
 use crate::view::report::elements::{bar, cells, heads, row_name, with_kind};
 use crate::view::words::facts::NO_END;
 use crate::view::words::names::{name_in, name_or_dash};
@@ -21,7 +21,7 @@ fn bytes_cells(bytes: u64, whole: u64) -> Markup {
 }
 
 /// The peak by one dimension, with bars.
-pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
+pub(super) fn parts(run: &Run, dimension: Dimension, colours: &Colours) -> Markup {
     let parts = run.peak_by(dimension);
     let live = run.timeline.peak.live_bytes;
     let most = parts.first().map_or(1, |part| part.1);
@@ -32,7 +32,7 @@ pub(super) fn parts(run: &Run, dimension: Dimension) -> Markup {
                 @for (rank, (name, bytes)) in parts.iter().enumerate() {
                     @let fill = match dimension {
                         Dimension::Layer | Dimension::Op => "var(--bar)".to_owned(),
-                        _ => colour(dimension, name, rank + skipped).to_string(),
+                        _ => colours.colour(dimension, name, rank + skipped).to_string(),
                     };
                     tr {
                         th scope="row" { (row_name(run, dimension, name)) }
@@ -85,7 +85,7 @@ pub(super) fn owners(run: &Run, snapshot: &Snapshot, most: usize) -> Markup {
                         td.text { (name_or_dash(&owner.scope.phase)) } td.text { (name_or_dash(&owner.scope.op)) } td.text { (owner.category) }
                         td { (exact(owner.blocks)) }
                         (bytes_cells(owner.bytes, live)) (cells(times.of_layer(&owner.scope.layer)))
-                        (bar(0, owner.bytes, widest, &colour(Dimension::Category, owner.category.name(), 0).to_string()))
+                        (bar(0, owner.bytes, widest, &category_colour(owner.category.name()).to_string()))
                     }
                 }
                 @if owners.len() > most {
@@ -134,7 +134,7 @@ pub(super) fn steps(run: &Run) -> Markup {
                 td.track aria-hidden="true" {
                     span.stack style={ "width:" (format!("{:.2}", step.live_bytes as f64 * 100.0 / most.max(1) as f64)) "%" } {
                         @for (name, bytes) in parts.iter().filter(|part| part.1 > 0) {
-                            i title={ (name) ": " (size(*bytes)) } style={ "flex:" (bytes) ";background:" (colour(Dimension::Category, name, 0)) } {}
+                            i title={ (name) ": " (size(*bytes)) } style={ "flex:" (bytes) ";background:" (category_colour(name)) } {}
                         }
                     }
                 }

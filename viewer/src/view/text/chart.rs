@@ -1,9 +1,10 @@
 //! The timeline in a terminal: a chart like massif's, whose bands differ in shade or, in a terminal with colours, in colour.
 use alloc_timeline::Dimension;
+use textwrap::core::display_width;
 
 use crate::analysis::{Band, curve};
 use crate::model::{Run, share, shortened, shown, size, time};
-use crate::view::palette::colour;
+use crate::view::palette::Colours;
 use crate::view::scale::{Scale, time_ticks};
 use crate::view::text::table::SHORTEST_NAME;
 use crate::view::text::terminal::Terminal;
@@ -39,7 +40,7 @@ pub fn chart(run: &Run, dimension: Dimension, terminal: Terminal) -> String {
             *slot = Some(index);
         }
     }
-    let order = curve.stacking_order();
+    let (order, colours) = (curve.stacking_order(), Colours::of([timeline]));
     let last = curve.time_ns.last().map_or(0, |ns| column_of(*ns));
     for column in 1..=last {
         shown[column] = shown[column].or(shown[column - 1]);
@@ -75,7 +76,7 @@ pub fn chart(run: &Run, dimension: Dimension, terminal: Terminal) -> String {
             match band {
                 None => line.push(' '),
                 Some(band) if terminal.colours => {
-                    let rgb = colour(dimension, &curve.bands[band].name, band);
+                    let rgb = colours.colour(dimension, &curve.bands[band].name, band);
                     line.push_str(&format!("\u{1b}[38;2;{};{};{}m\u{2588}\u{1b}[0m", rgb.0, rgb.1, rgb.2));
                 }
                 Some(band) => line.push(SHADES[band.min(MOST_BANDS)]),
@@ -87,7 +88,7 @@ pub fn chart(run: &Run, dimension: Dimension, terminal: Terminal) -> String {
     out.push_str(&format!("{:>width$} \u{2514}{}\n", "0", "\u{2500}".repeat(columns), width = AXIS - 2));
     out.push_str(&time_axis(end, columns, &column_of));
     out.push('\n');
-    out.push_str(&legend(run, dimension, &curve.bands, terminal));
+    out.push_str(&legend(run, dimension, &curve.bands, terminal, &colours));
     out
 }
 
@@ -127,22 +128,23 @@ fn time_axis(end: u64, columns: usize, column_of: &dyn Fn(u64) -> usize) -> Stri
 }
 
 /// One line for each band.
-fn legend(run: &Run, dimension: Dimension, bands: &[Band], terminal: Terminal) -> String {
+fn legend(run: &Run, dimension: Dimension, bands: &[Band], terminal: Terminal, colours: &Colours) -> String {
     let live = run.timeline.peak.live_bytes;
     let mut out = format!("  at the peak, {}:\n", size(live));
     let room = terminal.width.saturating_sub(LEGEND).max(SHORTEST_NAME);
     let names = bands.iter().map(|band| shortened(&shown(&name_in(dimension, &band.name)), room));
     let names: Vec<String> = names.collect();
-    let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let widest = names.iter().map(|name| display_width(name)).max().unwrap_or(0);
     for (rank, (band, name)) in bands.iter().zip(&names).enumerate() {
         let shade = if terminal.colours {
-            let rgb = colour(dimension, &band.name, rank);
+            let rgb = colours.colour(dimension, &band.name, rank);
             format!("\u{1b}[38;2;{};{};{}m\u{2588}\u{2588}\u{1b}[0m", rgb.0, rgb.1, rgb.2)
         } else {
             SHADES[rank.min(MOST_BANDS)].to_string().repeat(2)
         };
         out.push_str(&format!(
-            "  {shade} {name:<widest$}  {:>12}  {:>7}\n",
+            "  {shade} {name}{}  {:>12}  {:>7}\n",
+            " ".repeat(widest - display_width(name)),
             size(band.at_peak),
             share(band.at_peak, live)
         ));

@@ -7,7 +7,7 @@ use crate::view::text::table::{is_wide, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::owner_name;
-use crate::view::words::owners::NOT_RECORDED;
+use crate::view::words::owners::not_recorded;
 use crate::view::words::stacks::growing_stacks;
 use crate::view::words::time_columns::{TimeColumns, Times};
 use crate::view::words::trend::{growth_sentences, others_name, rate_words, trend_words};
@@ -25,7 +25,7 @@ pub fn growth_text(run: &Run, most: usize, terminal: Terminal) -> String {
 
 fn text(run: &Run, most: usize, width: usize) -> String {
     let mut out = format!("{}\n\n", run.title());
-    let Some(growth) = step_growth(&run.timeline) else { return out + NOT_RECORDED };
+    let Some(growth) = step_growth(&run.timeline) else { return out + not_recorded(&run.timeline) };
     let (Some(first), Some(last)) = (growth.steps.first(), growth.steps.last()) else {
         return out + "Nothing to compare: the program told of no steps (Session::begin_step)\n";
     };

@@ -6,7 +6,7 @@ use crate::model::{Run, exact, share, size, time};
 use crate::view::text::table::table;
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::fitted;
-use crate::view::words::owners::{NOT_RECORDED, coverage_sentence};
+use crate::view::words::owners::{coverage_sentence, not_recorded};
 
 /// Characters of the longest bar.
 const BAR_WIDTH: usize = 32;
@@ -20,7 +20,7 @@ pub fn lifetimes_text(run: &Run, terminal: Terminal) -> String {
 
 fn text(run: &Run, width: usize) -> String {
     let mut out = format!("{}\n\n", run.title());
-    let Some(analysis) = &run.timeline.analysis else { return out + NOT_RECORDED };
+    let Some(analysis) = &run.timeline.analysis else { return out + not_recorded(&run.timeline) };
     let Lifetimes { sizes, lifetimes: lives, held, all } = lifetimes(analysis);
     out.push_str(&format!("Sizes of {} blocks, {}\n", exact(all.blocks), size(all.usable_bytes)));
     out.push_str(&histogram("size", &sizes, all, size, width));

@@ -9,7 +9,7 @@ use crate::view::text::table::{short_name, table};
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::{fitted, wrapped};
 use crate::view::words::names::{figure_name, place_name, place_or_others};
-use crate::view::words::owners::{NOT_RECORDED, coverage_sentence, largest_categories, retained_at_word};
+use crate::view::words::owners::{coverage_sentence, largest_categories, not_recorded, retained_at_word};
 use crate::view::words::time_columns::{TimeColumns, Times};
 
 /// Characters of a place's name.
@@ -20,7 +20,7 @@ pub fn owners_text(run: &Run, most: usize, terminal: Terminal) -> String {
     let width = terminal.width;
     let mut out = format!("{}\n", run.title());
     match &run.timeline.analysis {
-        None => out.push_str(&format!("\n{NOT_RECORDED}")),
+        None => out.push_str(&format!("\n{}", not_recorded(&run.timeline))),
         Some(analysis) => {
             let times = TimeColumns::new(&run.timeline, Times::Whole);
             times.meaning().iter().for_each(|meaning| out.push_str(&wrapped(meaning, "", "  ", width)));

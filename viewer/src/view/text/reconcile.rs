@@ -8,7 +8,7 @@ use crate::view::text::device::{device_accounts, totals_and_steps};
 use crate::view::text::sourced_table::SourcedTable;
 use crate::view::text::terminal::Terminal;
 use crate::view::text::wrapped::wrapped;
-use crate::view::words::account::{NO_BOOK, account_sentence, folded_parts, signed_exact, signed_share, signed_size};
+use crate::view::words::account::{account_sentence, folded_parts, no_book, signed_exact, signed_share, signed_size};
 use crate::view::words::{child_process_sentences, rss_explained, shared_memory_sentences};
 
 /// Characters of a name, in a terminal that has room for them.
@@ -25,7 +25,7 @@ pub fn reconcile_text(run: &Run, chosen: Option<&ChosenBook<'_>>, terminal: Term
     let width = terminal.width;
     let mut out = String::from("Account of the resident set\n");
     match chosen {
-        None => out.push_str(&format!("  {NO_BOOK}\n")),
+        None => out.push_str(&format!("  {}\n", no_book(&run.timeline))),
         Some(chosen) => {
             let book = &*chosen.book;
             out.push_str(&lines(book).text(width));

@@ -1,6 +1,7 @@
 //! Tables in a terminal: all of them look the same, and none is wider than the terminal.
 use alloc_timeline::Category;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use textwrap::core::display_width;
 
 use crate::model::{ScopeNames, shortened, shown};
 use crate::view::text::wrapped::{in_words, wrapped};
@@ -174,7 +175,7 @@ impl Table {
     }
 }
 
-/// How a table is drawn: its heads, the characters of each column's longest cell, and the blanks behind each column.
+/// How a table is drawn: its heads, the width of each column's longest cell, and the blanks behind each column.
 struct Fit {
     heads: Vec<String>,
     cells: Vec<usize>,
@@ -186,7 +187,7 @@ impl Fit {
     fn whole(table: &Table) -> Fit {
         let longest = |column| {
             let cells = table.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell: &String| cell.chars().count()).max().unwrap_or(0)
+            cells.map(|cell: &String| display_width(cell)).max().unwrap_or(0)
         };
         Fit {
             heads: table.heads.iter().map(|head| head.trim_start_matches('>').to_owned()).collect(),
@@ -197,14 +198,14 @@ impl Fit {
 
     /// The columns that a head needs when it is broken into lines no narrower than its column.
     fn least_head(&self, column: usize) -> usize {
-        let word = self.heads[column].split([' ', '\n']).map(|word| word.chars().count()).max().unwrap_or(0);
+        let word = self.heads[column].split([' ', '\n']).map(display_width).max().unwrap_or(0);
         word.max(self.cells[column])
     }
 }
 
 /// The columns of a head, which may have several lines.
 fn head_width(head: &str) -> usize {
-    head.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    head.lines().map(display_width).max().unwrap_or(0)
 }
 
 /// A name for a cell.
@@ -225,7 +226,7 @@ pub(super) fn owner_cells_of_width(scope: &ScopeNames, category: Category, most:
 
 /// The owner's cells in a row that sums up several owners.
 pub(super) fn rest_cells(owners: usize) -> [String; 4] {
-    [format!("rest ({owners} owners)"), "-".to_owned(), "-".to_owned(), "-".to_owned()]
+    [format!("rest ({owners})"), "-".to_owned(), "-".to_owned(), "-".to_owned()]
 }
 
 #[cfg(test)]
@@ -269,6 +270,12 @@ made by a layer                   bytes that were freed   freed in
             let text = example().text(width);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
             assert!(text.contains("12,345") && text.contains("1,024"), "{text}");
+        }
+        let mut wide = example();
+        wide.add_row(["\u{5c64}".repeat(30), "7".to_owned(), "-".to_owned()]);
+        for width in [40, 80] {
+            let text = wide.text(width);
+            assert!(text.lines().all(|line| display_width(line) <= width), "{width}\n{text}");
         }
         let text = example().text(40);
         assert!(text.contains('\u{2026}'), "{text}");

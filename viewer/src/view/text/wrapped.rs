@@ -1,4 +1,5 @@
 //! Paragraphs in lines of a width.
+use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter, fill, wrap};
 
 /// `text` in lines of at most `width` columns: the first begins with `first`, the others with `next`. A word that is longer
@@ -14,7 +15,7 @@ pub(super) fn wrapped(text: &str, first: &str, next: &str, width: usize) -> Stri
 /// `text` with each line that is wider than `width` broken into several, which are indented by two columns more than it.
 pub fn fitted(text: &str, width: usize) -> String {
     let fit = |line: &str| {
-        if line.chars().count() <= width {
+        if display_width(line) <= width {
             return format!("{line}\n");
         }
         let words = line.trim_start_matches(' ');

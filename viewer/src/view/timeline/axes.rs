@@ -4,8 +4,8 @@ use alloc_timeline::Dimension;
 use crate::analysis::growing_phases;
 use crate::model::{Run, size, time};
 use crate::view::ink::{AXIS, DIM, GRID, INK};
-use crate::view::palette::colour;
-use crate::view::scale::time_ticks;
+use crate::view::palette::Colours;
+use crate::view::scale::{UNIT, time_ticks};
 use crate::view::svg::{Coordinate, Svg};
 use crate::view::timeline::layout::{LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, RIGHT, TOP};
 
@@ -29,7 +29,7 @@ pub(super) fn grid(svg: &mut Svg, area: &PlotArea) {
         svg.element("path", format_args!("{AXIS} d=\"M{} {bottom}v5\"", Coordinate(x)));
         svg.text(x, bottom + 19.0, format_args!("{DIM} font-size=\"12\" text-anchor=\"middle\""), &label);
     }
-    svg.text(right + 10.0, bottom + 19.0, format_args!("{DIM} font-size=\"12\""), unit);
+    svg.text(right + UNIT, bottom + 19.0, format_args!("{DIM} font-size=\"12\""), unit);
     svg.element("path", format_args!("{AXIS} d=\"M{LEFT} {bottom}H{right}\""));
 }
 
@@ -81,7 +81,7 @@ pub(super) fn marks(svg: &mut Svg, area: &PlotArea, run: &Run) {
 }
 
 /// The spans in which a phase was growing, with a legend of their own.
-pub(super) fn growing_phases_strip(svg: &mut Svg, area: &PlotArea, run: &Run) {
+pub(super) fn growing_phases_strip(svg: &mut Svg, area: &PlotArea, run: &Run, colours: &Colours) {
     let spans = growing_phases(&run.timeline);
     if spans.is_empty() {
         return;
@@ -101,7 +101,7 @@ pub(super) fn growing_phases_strip(svg: &mut Svg, area: &PlotArea, run: &Run) {
                 "x=\"{}\" y=\"{y}\" width=\"{}\" height=\"12\" fill=\"{}\"",
                 Coordinate(from),
                 Coordinate((to - from).max(0.5)),
-                colour(Dimension::Phase, &span.phase, rank)
+                colours.colour(Dimension::Phase, &span.phase, rank)
             ),
             &format!("{} grew the most, {} to {}", span.phase, time(span.start_ns), time(span.end_ns)),
         );
@@ -112,7 +112,7 @@ pub(super) fn growing_phases_strip(svg: &mut Svg, area: &PlotArea, run: &Run) {
         if x + width > LEFT + PLOT_WIDTH {
             break;
         }
-        let fill = colour(Dimension::Phase, phase, rank);
+        let fill = colours.colour(Dimension::Phase, phase, rank);
         let swatch = format_args!(
             "width=\"9\" height=\"9\" fill=\"{fill}\" x=\"{}\" y=\"{}\"",
             Coordinate(x),

@@ -2,7 +2,7 @@
 use crate::analysis::{Band, Curve};
 use crate::model::{size, time};
 use crate::view::ink::{DIM, HALO, RSS};
-use crate::view::palette::{Rgb, colour};
+use crate::view::palette::{Colours, Rgb};
 use crate::view::svg::{Coordinate, Svg};
 use crate::view::timeline::layout::{LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, TOP};
 
@@ -10,7 +10,7 @@ use crate::view::timeline::layout::{LEFT, PLOT_HEIGHT, PLOT_WIDTH, PlotArea, TOP
 const TIP_COLUMNS: usize = 108;
 
 /// The stack of bands. A grey area behind it displays bytes that were live between two samples only.
-pub(super) fn stack(svg: &mut Svg, area: &PlotArea, curve: &Curve) {
+pub(super) fn stack(svg: &mut Svg, area: &PlotArea, curve: &Curve, colours: &Colours) {
     if curve.time_ns.is_empty() {
         let attributes = format_args!("{DIM} font-size=\"14\" text-anchor=\"middle\"");
         svg.text(LEFT + PLOT_WIDTH / 2.0, TOP + PLOT_HEIGHT / 2.0, attributes, "no samples were taken");
@@ -24,7 +24,8 @@ pub(super) fn stack(svg: &mut Svg, area: &PlotArea, curve: &Curve) {
     }
     let coloured = curve.stacking_order().into_iter().map(|index| {
         let band = &curve.bands[index];
-        (band, colour(curve.dimension, &band.name, index), format!("{}: {} at the peak", band.name, size(band.at_peak)))
+        let fill = colours.colour(curve.dimension, &band.name, index);
+        (band, fill, format!("{}: {} at the peak", band.name, size(band.at_peak)))
     });
     pile(svg, area, &curve.time_ns, coloured, PlotArea::y);
 }

@@ -4,7 +4,7 @@ use alloc_timeline::Dimension;
 use crate::analysis::Curve;
 use crate::model::{Run, share, shortened, size, time};
 use crate::view::ink::{DIM, HALO, INK, RSS};
-use crate::view::palette::{Rgb, colour};
+use crate::view::palette::{Colours, Rgb};
 use crate::view::svg::{Coordinate, Svg};
 use crate::view::timeline::layout::{LEFT, PLOT_WIDTH, PlotArea, TOP};
 use crate::view::words::names::name_in;
@@ -22,13 +22,7 @@ pub(super) fn heading(svg: &mut Svg, run: &Run, dimension: Dimension) {
         Some(rss) => line.push_str(&format!("; resident at most {}", size(rss))),
         None => line.push_str("; resident set unavailable"),
     }
-    title(svg, run, &line);
-}
-
-/// What ran, and a line below that says what the picture shows.
-pub(super) fn title(svg: &mut Svg, run: &Run, line: &str) {
-    svg.text(LEFT, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
-    svg.text(LEFT, 52.0, format_args!("{DIM} font-size=\"13\""), line);
+    svg.heading(LEFT, &run.title(), &line);
 }
 
 /// A circle at the peak, with a label above it.
@@ -67,7 +61,7 @@ pub(super) fn peak(svg: &mut Svg, area: &PlotArea, run: &Run) {
 }
 
 /// The bands with their bytes at the peak, and the resident set.
-pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve) {
+pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve, colours: &Colours) {
     let x = LEFT + PLOT_WIDTH + 22.0;
     let live = run.timeline.peak.live_bytes;
     let mut y = TOP + 4.0;
@@ -77,7 +71,7 @@ pub(super) fn legend(svg: &mut Svg, run: &Run, curve: &Curve) {
         y += LEGEND_LINE;
         let name = name_in(curve.dimension, &band.name);
         let amount = format!("{}  ({})", size(band.at_peak), share(band.at_peak, live));
-        entry(svg, y, colour(curve.dimension, &band.name, rank), &name, &amount);
+        entry(svg, y, colours.colour(curve.dimension, &band.name, rank), &name, &amount);
     }
     if !curve.rss.is_empty() {
         y += LEGEND_LINE;

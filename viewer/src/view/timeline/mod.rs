@@ -24,6 +24,7 @@ use alloc_timeline::Dimension;
 use crate::analysis::curve;
 use crate::model::{Run, size};
 use crate::view::ink::STYLE;
+use crate::view::palette::Colours;
 use crate::view::scale::Scale;
 use crate::view::svg::Svg;
 use crate::view::timeline::layout::{HEIGHT, PlotArea, WIDTH};
@@ -36,7 +37,7 @@ const COLUMNS: usize = 420;
 const MOST_BANDS: usize = 11;
 
 /// The picture, with bands split by `dimension`.
-pub fn timeline_svg(run: &Run, dimension: Dimension) -> String {
+pub fn timeline_svg(run: &Run, dimension: Dimension, colours: &Colours) -> String {
     let timeline = &run.timeline;
     let whole = curve(timeline, dimension, MOST_BANDS);
     let thin = whole.thinned(COLUMNS);
@@ -53,14 +54,14 @@ pub fn timeline_svg(run: &Run, dimension: Dimension) -> String {
     svg.element("rect", format_args!("class=\"tl-bg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\""));
     labels::heading(&mut svg, run, dimension);
     axes::grid(&mut svg, &area);
-    bands::stack(&mut svg, &area, &thin);
+    bands::stack(&mut svg, &area, &thin, colours);
     axes::steps(&mut svg, &area, run);
     bands::rss_line(&mut svg, &area, &thin);
     bands::tips(&mut svg, &area, &whole, |index| format!("{} live", size(whole.total[index])));
     axes::marks(&mut svg, &area, run);
     labels::peak(&mut svg, &area, run);
-    axes::growing_phases_strip(&mut svg, &area, run);
-    labels::legend(&mut svg, run, &thin);
+    axes::growing_phases_strip(&mut svg, &area, run, colours);
+    labels::legend(&mut svg, run, &thin, colours);
     svg.finish()
 }
 
@@ -73,7 +74,7 @@ mod tests {
     /// A run of six samples: the mouse is told something wherever it is between the two ends.
     #[test]
     fn the_columns_with_tips_leave_no_gap_in_a_short_run() {
-        let svg = timeline_svg(&Run::new("x", tiny()), Dimension::Category);
+        let svg = timeline_svg(&Run::new("x", tiny()), Dimension::Category, &Colours::of([]));
         let number = |line: &str, name: &str| -> f64 {
             let (_, rest) = line.split_once(&format!(" {name}=\"")).expect("an attribute");
             rest.split('"').next().and_then(|number| number.parse().ok()).expect("a number")

@@ -8,7 +8,7 @@ use alloc_timeline::Dimension;
 use crate::analysis::{Band, RssStack, rss_stack};
 use crate::model::{Run, kind_of, share, size, time};
 use crate::view::ink::{AXIS, DIM, INK, RSS, STYLE};
-use crate::view::palette::{Rgb, colour, memory_colour};
+use crate::view::palette::{Colours, Rgb, memory_colour};
 use crate::view::scale::Scale;
 use crate::view::svg::{Coordinate, Svg};
 use crate::view::timeline::layout::{HEIGHT, LEFT, PLOT_WIDTH, PlotArea, TOP, WIDTH};
@@ -21,7 +21,7 @@ const COLUMNS: usize = 420;
 const MOST_BANDS: usize = 5;
 
 /// The picture, with live bytes split by `dimension`; `None` for a run whose samples have no coarse books.
-pub fn rss_svg(run: &Run, dimension: Dimension) -> Option<String> {
+pub fn rss_svg(run: &Run, dimension: Dimension, colours: &Colours) -> Option<String> {
     let timeline = &run.timeline;
     let whole = rss_stack(timeline, dimension, MOST_BANDS)?;
     let thin = whole.thinned(COLUMNS);
@@ -38,13 +38,13 @@ pub fn rss_svg(run: &Run, dimension: Dimension) -> Option<String> {
         "Resident set, at most {}: live bytes by {dimension}, and what is resident beyond them{below}",
         size(rss)
     );
-    labels::title(&mut svg, run, &line);
+    svg.heading(LEFT, &run.title(), &line);
     axes::grid(&mut svg, &area);
     let order = thin.curve.stacking_order();
     let live = order.into_iter().filter(|&index| index < thin.live);
     let coloured = |index: usize| {
         let band = &thin.curve.bands[index];
-        (band, fill(&thin, index), tip(band))
+        (band, fill(&thin, index, colours), tip(band))
     };
     bands::pile(&mut svg, &area, &thin.curve.time_ns, live.chain(thin.live..thin.above).map(coloured), PlotArea::y);
     let below = (thin.above..thin.curve.bands.len()).map(coloured);
@@ -57,8 +57,8 @@ pub fn rss_svg(run: &Run, dimension: Dimension) -> Option<String> {
     bands::rss_line(&mut svg, &area, &thin.curve);
     bands::tips(&mut svg, &area, &whole.curve, |index| format!("{} resident", size(whole.curve.rss[index].1)));
     axes::marks(&mut svg, &area, run);
-    axes::growing_phases_strip(&mut svg, &area, run);
-    legend(&mut svg, &thin);
+    axes::growing_phases_strip(&mut svg, &area, run, colours);
+    legend(&mut svg, &thin, colours);
     Some(svg.finish())
 }
 
@@ -67,9 +67,9 @@ fn below_zero(stack: &RssStack, index: usize) -> u64 {
     stack.curve.bands[stack.above..].iter().fold(0, |sum, band| sum.saturating_add(band.bytes[index]))
 }
 
-fn fill(stack: &RssStack, index: usize) -> Rgb {
+fn fill(stack: &RssStack, index: usize, colours: &Colours) -> Rgb {
     let name = &stack.curve.bands[index].name;
-    if index < stack.live { colour(stack.curve.dimension, name, index) } else { memory_colour(kind_of(name)) }
+    if index < stack.live { colours.colour(stack.curve.dimension, name, index) } else { memory_colour(kind_of(name)) }
 }
 
 fn tip(band: &Band) -> String {
@@ -78,7 +78,7 @@ fn tip(band: &Band) -> String {
 
 /// The bands, in the order in which they lie on each other, with their bytes at the sample with the most
 /// live bytes.
-fn legend(svg: &mut Svg, stack: &RssStack) {
+fn legend(svg: &mut Svg, stack: &RssStack, colours: &Colours) {
     let x = LEFT + PLOT_WIDTH + 22.0;
     let (dim, ink) = (format!("{DIM} font-size=\"12\""), format!("{INK} font-size=\"12\""));
     let (time_ns, rss) = stack.at;
@@ -102,7 +102,7 @@ fn legend(svg: &mut Svg, stack: &RssStack) {
         let name = if index < stack.live { name_in(stack.curve.dimension, &band.name) } else { band.name.clone() };
         let amount = format!("{}  ({})", size(band.at_peak), share(band.at_peak, rss));
         let amount = if index < stack.above { amount } else { format!("{amount}, below zero") };
-        labels::entry(svg, y, fill(stack, index), &name, &amount);
+        labels::entry(svg, y, fill(stack, index, colours), &name, &amount);
     }
 }
 
@@ -114,8 +114,9 @@ mod tests {
     #[test]
     fn the_picture_has_a_band_for_every_line_and_is_the_same_every_time() {
         let run = Run::new("x", with_coarse_columns(tiny()));
-        let svg = rss_svg(&run, Dimension::Phase).unwrap();
-        assert_eq!(svg, rss_svg(&run, Dimension::Phase).unwrap());
+        let colours = Colours::of([&run.timeline]);
+        let svg = rss_svg(&run, Dimension::Phase, &colours).unwrap();
+        assert_eq!(svg, rss_svg(&run, Dimension::Phase, &colours).unwrap());
         for name in
             ["allocator", "tracker", "stacks", "other memory", "files", "claimed but never touched", "unexplained"]
         {
@@ -126,6 +127,6 @@ mod tests {
 
     #[test]
     fn an_older_run_has_no_such_picture() {
-        assert!(rss_svg(&Run::new("x", tiny()), Dimension::Phase).is_none());
+        assert!(rss_svg(&Run::new("x", tiny()), Dimension::Phase, &Colours::of([])).is_none());
     }
 }

@@ -19,7 +19,7 @@ mod panel;
 
 use crate::analysis::{ChosenBook, devices};
 use crate::model::{Run, size};
-use crate::view::ink::{DIM, INK, STYLE};
+use crate::view::ink::STYLE;
 use crate::view::svg::Svg;
 use crate::view::waterfall::panel::{ROW, block};
 use crate::view::waterfall::rows::{Row, beyond_rows, book_rows};
@@ -73,8 +73,7 @@ fn picture(run: &Run, sentence: &str, blocks: Vec<Block>) -> String {
     let whole = TITLE + blocks.iter().map(|(_, rows)| height(rows)).sum::<f64>() + MARGIN;
     let mut svg = Svg::new(WIDTH, whole, &format!("Account of the resident set: {}", run.title()), STYLE);
     svg.element("rect", format_args!("class=\"tl-bg\" width=\"{WIDTH}\" height=\"{whole}\" fill=\"#fff\""));
-    svg.text(MARGIN, 30.0, format_args!("{INK} font-size=\"20\" font-weight=\"bold\""), &run.title());
-    svg.text(MARGIN, 52.0, format_args!("{DIM} font-size=\"13\""), sentence);
+    svg.heading(MARGIN, &run.title(), sentence);
     let mut top = TITLE;
     for (heading, rows) in &blocks {
         block(&mut svg, top, heading, rows);

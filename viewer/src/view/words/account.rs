@@ -1,11 +1,16 @@
 //! The account of the resident set in words: its numbers with their signs, its parts, and which instant it is of.
-use alloc_timeline::{BookLine, BookPart, Snapshot};
+use alloc_timeline::{BookLine, BookPart, Ending, Snapshot, Timeline};
 
 use crate::analysis::{Asked, ChosenBook};
 use crate::model::{exact, exact_change, share, size, time};
 
-/// The text in place of a book that could not be taken.
-pub(in crate::view) const NO_BOOK: &str = "unavailable: /proc could not be read during this run";
+/// The text in place of a book that is not there.
+pub(in crate::view) fn no_book(timeline: &Timeline) -> &'static str {
+    match timeline.ending {
+        Ending::Recovered => "not known: none was written down before the process died",
+        _ => "unavailable: /proc could not be read during this run",
+    }
+}
 
 /// The most parts of a line that are shown one by one.
 const MOST_PARTS: usize = 4;

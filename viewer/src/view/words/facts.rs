@@ -1,7 +1,6 @@
 //! The facts of a run, and what its recording lacks.
-use alloc_timeline::Ending;
-
 use crate::model::{Run, date, exact, size, text_of, time};
+use crate::view::words::account::no_book;
 use crate::view::words::stacks::{CUT_SHORT, sampling_notes};
 
 /// Said of what only the end of a recording tells, where there was none.
@@ -78,11 +77,7 @@ pub(in crate::view) fn losses(run: &Run) -> Vec<String> {
         )
     }));
     if timeline.book.is_none() {
-        let why = match timeline.ending {
-            Ending::Recovered => "not known: none was written down before the process died",
-            _ => "unavailable: /proc could not be read",
-        };
-        losses.push(format!("the account of the resident set is {why}"));
+        losses.push(format!("the account of the resident set is {}", no_book(timeline)));
     }
     if let Some(stacks) = &timeline.stacks {
         let cut_short = (!stacks.complete).then(|| CUT_SHORT.trim_end().to_owned());

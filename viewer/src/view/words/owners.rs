@@ -1,10 +1,15 @@
 //! The figures of owners in words.
-use alloc_timeline::{Coverage, Figures, RetainedAt};
+use alloc_timeline::{Coverage, Ending, Figures, RetainedAt, Timeline};
 
 use crate::model::share;
 
 /// The text for a timeline without an analysis.
-pub(in crate::view) const NOT_RECORDED: &str = "Not recorded: this timeline is of a recorder that did not look at it\n";
+pub(in crate::view) fn not_recorded(timeline: &Timeline) -> &'static str {
+    match timeline.ending {
+        Ending::Recovered => "Not known: the process died before it was written down\n",
+        _ => "Not recorded: this timeline is of a recorder that did not look at it\n",
+    }
+}
 
 /// The event at which the retained bytes of an owner were counted: the end of its phase, of a step or of the run.
 pub(in crate::view) fn retained_at_word(figures: &Figures) -> &'static str {

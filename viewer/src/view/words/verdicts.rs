@@ -15,13 +15,9 @@ pub fn verdicts(comparison: &Comparison<'_>) -> Vec<String> {
             }
             let than = if difference > 0 { "more" } else { "less" };
             let amount = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
-            let mut sentence = format!(
-                "{} holds {} ({}) {than} than {} at its peak",
-                other.label,
-                size(amount),
-                share(amount, base),
-                first.label
-            );
+            let part = if base > 0 { format!(" ({})", share(amount, base)) } else { String::new() };
+            let mut sentence =
+                format!("{} holds {}{part} {than} than {} at its peak", other.label, size(amount), first.label);
             let against = comparison.main_counterweight(index);
             match (comparison.main_cause(index), against) {
                 // Where large differences nearly cancel each other, neither of them is "most" of what is left.
@@ -34,7 +30,10 @@ pub fn verdicts(comparison: &Comparison<'_>) -> Vec<String> {
                     sentence
                         .push_str(&format!("; {more} adds the most ({added}), {less} takes the most away ({taken})"));
                 }
-                (Some((cause, up)), _) => sentence.push_str(&format!("; most of it is {cause} ({})", change(up))),
+                (Some((cause, up)), _) => {
+                    let part = if 2 * up.abs() > difference.abs() { "most of it" } else { "the largest part" };
+                    sentence.push_str(&format!("; {part} is {cause} ({})", change(up)));
+                }
                 (None, _) => {}
             }
             sentence.push('.');
