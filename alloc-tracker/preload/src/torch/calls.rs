@@ -13,7 +13,7 @@ static CALL: Definition =
 static TOLD: Kept = Kept::new();
 
 /// The method, for a tuple of five: the dictionary of paths; `_call_impl` as it was; `begin(module, *arguments)`, for a module
-/// that is the outermost or has no path; `end()`, when the outermost has ended; and the class. Null where this is no Python that is known,
+/// that is the outermost or has no path; `end(result)`, when the outermost has ended, or `end()` where that has raised; and the class. Null where this is no Python that is known,
 /// or too old.
 ///
 /// # Safety
@@ -66,7 +66,7 @@ unsafe fn call_module(
         let has_entered = running() > around;
         let result = if is_told { python.call(own, arguments, count, names) } else { ptr::null_mut() };
         if has_entered && leave_address(module.addr()) {
-            return python.ended(result, |_| python.tell(end, ptr::null(), 0));
+            return python.ended(result, |result| python.tell(end, &raw const result, usize::from(!result.is_null())));
         }
         result
     }

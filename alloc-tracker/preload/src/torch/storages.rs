@@ -2,6 +2,7 @@
 //! this library has a function of that name as well, which the loader finds first.
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloc_tracker::hooks::Name;
@@ -19,6 +20,7 @@ static IS_ON: AtomicBool = AtomicBool::new(false);
 /// Announces storages from now on. Returns whether libtorch asks here for them.
 pub fn watch() -> bool {
     let comes_here = OWN.was_called();
+    NAMES.get_or_init(|| Names { loss: hooks::name("loss"), factories: FACTORIES.map(hooks::name) });
     IS_ON.store(comes_here, Ordering::Relaxed);
     comes_here
 }
@@ -54,12 +56,43 @@ impl Drop for Announced {
     }
 }
 
+/// The operators that make a tensor of none.
+const FACTORIES: [&str; 12] = [
+    "aten::arange",
+    "aten::empty",
+    "aten::empty_strided",
+    "aten::eye",
+    "aten::full",
+    "aten::linspace",
+    "aten::ones",
+    "aten::rand",
+    "aten::randint",
+    "aten::randn",
+    "aten::randperm",
+    "aten::zeros",
+];
+
+/// The numbers of names.
+struct Names {
+    loss: Name,
+    factories: [Name; FACTORIES.len()],
+}
+
+static NAMES: OnceLock<Names> = OnceLock::new();
+
 /// What a storage is for that is allocated now. A program that is not changed has phases from its first batch on; what it makes
-/// before, a data set say, is no activation.
+/// before, a data set say, is no activation. Nor is what it makes out of nothing after a forward pass: it may be the loss's target, but also
+/// a data set, where that pass was to find out a size and no backward pass follows.
 pub fn category() -> Category {
     let current = hooks::current();
     let category = ATTRIBUTION.storage_category(current);
-    if category == Category::Activation && current.phase == Name(0) { Category::Other } else { category }
+    let is_of_nothing =
+        || NAMES.get().is_some_and(|names| current.phase == names.loss && names.factories.contains(&current.op));
+    if category == Category::Activation && (current.phase == Name(0) || is_of_nothing()) {
+        Category::Other
+    } else {
+        category
+    }
 }
 
 /// A block as libtorch's function gives it, where that was not found.

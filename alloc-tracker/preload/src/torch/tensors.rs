@@ -20,8 +20,8 @@ pub fn begin(objects: Objects) {
     let _ = OBJECTS.set(objects);
 }
 
-/// A tuple of the functions, for a tuple of six: the dictionary of parameters, each with its layer's name and number; and the texts `grad`,
-/// `fake_mode`, `data_ptr`, `storage_offset` and `element_size`. Null where this is no Python that is known, or too old.
+/// A tuple of the functions, for a tuple of seven: the dictionary of parameters, each with its layer's name and number; and the texts `grad`,
+/// `fake_mode`, `data_ptr`, `storage_offset`, `element_size` and `_local_tensor`. Null where this is no Python that is known, or too old.
 ///
 /// # Safety
 /// The thread holds the interpreter's lock, and `told` is such a tuple.
@@ -75,7 +75,10 @@ unsafe fn storage_of(python: &Interpreter, told: *mut Object, tensor: *mut Objec
             // A `FakeTensor`, which has no memory. PyTorch warns of who asks where it is.
             return None;
         }
-        let first = python.number_of(tensor, data_ptr).filter(|&first| first != 0)?;
+        let Some(first) = python.number_of(tensor, data_ptr).filter(|&first| first != 0) else {
+            // A `DTensor` is a part of a tensor, and the others are elsewhere.
+            return python.attribute(tensor, python.item(told, 6), |local| storage_of(python, told, local));
+        };
         match python.number_of(tensor, offset)? {
             0 => Some(first),
             elements => first.checked_sub(elements.checked_mul(python.number_of(tensor, element)?)?),

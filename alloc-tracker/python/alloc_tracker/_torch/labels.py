@@ -1,5 +1,6 @@
 """Parameters, buffers, gradients and optimizer state, each with the layer of its module."""
 
+import operator
 import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
@@ -37,6 +38,10 @@ class _Parameter(NamedTuple):
         return parameters[self.name] if self.name in parameters else None
 
 
+_first_element = operator.methodcaller("data_ptr")
+"""Where the first element of a tensor is."""
+
+
 def _parameters(optimizer: Any) -> List[Any]:
     """All parameters that an optimizer has."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -58,6 +63,12 @@ class _Optimizer:
         """The identities of its parameters."""
         self.without_layer: List[int] = []
         """The places of those among them that no module has."""
+        self.parts: List[Any] = []
+        """Those of them that are parts of tensors, whose gradients nobody tells of."""
+        self.are_plain = False
+        """Whether all of them say where they are."""
+        self.places: List[int] = []
+        """Where they were."""
         self.state: List[int] = []
         """Where its state was: all addresses."""
         self.states: Dict[int, List[int]] = {}
@@ -71,8 +82,9 @@ class Labels:
     reference.
     """
 
-    def __init__(self, watch: Watch, layer: Callable, running: Any, gradients_are_told: bool) -> None:
+    def __init__(self, torch: Any, watch: Watch, layer: Callable, running: Any, gradients_are_told: bool) -> None:
         self._layer = layer
+        self._plain, self._strided = (torch.Tensor, torch.nn.Parameter), torch.strided
         # By identity: tensors are compared by their elements.
         self._layers: Dict[int, _Parameter] = {}
         self._handles: Dict[int, Any] = {}
@@ -155,6 +167,9 @@ class Labels:
             return
         parameters = _parameters(optimizer)
         identities = list(map(id, parameters))
+        for parameter in known.parts:
+            if parameter.grad is not None:
+                label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
         if identities == known.parameters and not known.without_layer:
             return
         unknown = known.without_layer
@@ -164,13 +179,20 @@ class Labels:
                 name_networks_of([parameters[place] for place in unknown])
             known.parameters = identities
             known.without_layer = [place for place in unknown if self.layer_of(parameters[place]) is None]
+            known.parts = [parameter for parameter in parameters if hasattr(parameter, "_local_tensor")]
+            known.are_plain = all(map(self._is_plain, parameters))
         for place in unknown:
             parameter = parameters[place]
+            label(parameter, Category.PARAMETER, self.layer_of(parameter))
             if parameter.grad is not None:
                 label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
 
+    def _is_plain(self, parameter: Any) -> bool:
+        """Whether the tensor says where it is."""
+        return type(parameter) in self._plain and parameter.layout == self._strided
+
     def after_step(self, optimizer: Any) -> None:
-        """What the optimizer keeps, where it is new or has moved."""
+        """What the optimizer keeps, and its parameters, where they are new or have moved."""
         storage, known = self.storage, self._optimizer(optimizer)
         if known.is_fake:
             return
@@ -178,9 +200,21 @@ class Labels:
         held = optimizer.state.items() if isinstance(optimizer.state, dict) else ()
         states = [(parameter, state) for parameter, state in held if isinstance(state, dict)]
         everywhere = [storage(value) for _, state in states for value in state.values()]
-        if everywhere == known.state:
+        parameters = _parameters(optimizer)
+        places = list(map(_first_element, parameters)) if known.are_plain else []
+        if everywhere == known.state and places == known.places:
             return
-        known.state = everywhere
+        if everywhere != known.state:
+            known.state = everywhere
+            self._label_state(optimizer, known, states)
+        # A program may give them other memory (`parameter.data = ...`), even that of the optimizer's state.
+        for parameter in parameters if known.places else ():
+            label(parameter, Category.PARAMETER, self.layer_of(parameter))
+        known.places = places
+
+    def _label_state(self, optimizer: Any, known: _Optimizer, states: List[Tuple[Any, Any]]) -> None:
+        """Labels what the optimizer keeps for its parameters, where that is new or has moved."""
+        storage = self.storage
         for parameter, state in states:
             places = list(map(storage, state.values()))
             if known.states.get(id(parameter)) != places:

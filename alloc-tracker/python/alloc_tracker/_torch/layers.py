@@ -33,13 +33,18 @@ def _has_parameters(network: Any) -> bool:
     return any(parameter is not None for _, part in _parts(network) for parameter in part._parameters.values())
 
 
-def _gets_gradients(network: Any) -> bool:
-    """Whether any parameter of it gets gradients."""
+def _kind(network: Any) -> str:
+    """The name of its type; of the type of the one that `torch.compile` has put a module around."""
+    return type(network._modules.get("_orig_mod", network)).__name__
+
+
+def _gets_gradients(network: Any, requires_grad: Callable[[Any], bool]) -> bool:
+    """Whether any parameter of it gets gradients, as ``requires_grad`` says of each."""
     for _, part in _parts(network):
         # `DataParallel` copies modules to other devices. Such a copy has its parameters there, and none in `_parameters`.
         if vars(part).get("_former_parameters"):
             return True
-        if any(parameter is not None and parameter.requires_grad for parameter in part._parameters.values()):
+        if any(parameter is not None and requires_grad(parameter) for parameter in part._parameters.values()):
             return True
     return False
 
@@ -73,6 +78,11 @@ class Layers:
         self._torch, self._labels, self._phases = torch, labels, phases
         self._layer, self._running, self._paths = layer, running, running.paths
         self._storages_are_told = storages_are_told
+        functorch = getattr(torch._C, "_functorch", None)
+        self._level = getattr(functorch, "maybe_current_level", lambda: None)
+        """The level of the transformation that runs, such as `torch.func.vmap`; None where none does."""
+        self._is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda _tensor: False)
+        self._unwrapped = getattr(functorch, "get_unwrapped", lambda tensor: tensor)
         self._thread = _Thread()
         self._modules: Dict[int, Any] = {}
         """By identity: each module that has a path, weakly."""
@@ -97,8 +107,21 @@ class Layers:
             weakref.finalize(part, self._owners.pop, id(part), None).atexit = False
         self._owners[id(part)] = weakref.ref(module)
 
-    def holds(self, module: Any) -> None:
-        """A module gets a parameter."""
+    def given(self, module: Any, name: str, tensor: Any, category: Category) -> None:
+        """A module gets a parameter or a buffer. One that has no layer yet gets it with its network's first pass."""
+        layer = self._paths.get(id(module))
+        if category is Category.PARAMETER:
+            self._holds(module)
+            if not self._running.innermost():
+                # What comes after a forward pass is no loss where a network is made.
+                self._phases.end_loss()
+        if layer is not None and category is Category.PARAMETER and not self._torch.nn.parameter.is_lazy(tensor):
+            self._labels.parameter(tensor, module, name, layer[0])
+        else:
+            label(tensor, category, None if layer is None else text(layer[0]))
+
+    def _holds(self, module: Any) -> None:
+        """A module has a parameter."""
         if id(module) not in self._holders:
             weakref.finalize(module, self._holders.pop, id(module), None).atexit = False
             self._holders[id(module)] = weakref.ref(module)
@@ -165,7 +188,7 @@ class Layers:
                 if outputs is not None:
                     outputs(result)
                 if leave(module):
-                    end_network()
+                    end_network(result)
             except Exception as error:
                 watch.end(error)
 
@@ -243,28 +266,38 @@ class Layers:
 
     def _may_learn(self, network: Any, args: Any, given: List[Any]) -> bool:
         """Whether a backward pass may come to what the network makes of these arguments, in which these tensors were found."""
-        if _gets_gradients(network) or any(tensor.requires_grad for tensor in given):
+        if _gets_gradients(network, self._requires_grad) or any(map(self._requires_grad, given)):
             return True
         if not _has_parameters(network):
             # One that is no network, or keeps one where PyTorch does not look.
-            parts = (value for _, part in _parts(network) for name, value in vars(part).items() if name != "_modules")
-            return any(isinstance(value, self._torch.nn.Module) for part in parts for value in values(part))
+            kept = (value for _, part in _parts(network) for name, value in vars(part).items() if name != "_modules")
+            hidden = (value for one in kept for value in values(one) if isinstance(value, self._torch.nn.Module))
+            return any(_gets_gradients(network, self._requires_grad) for network in hidden)
         # A frozen one, of which that is sure only where all that it is given can be seen.
         return self._has_hooks or not given or not all(isinstance(one, (self._torch.Tensor, *PLAIN)) for one in args)
 
-    def _end_network(self) -> None:
+    def _requires_grad(self, tensor: Any) -> bool:
+        """Whether a tensor gets gradients. Within `torch.func.vmap`, PyTorch says that of the tensor in which it has put all of them together."""
+        while not tensor.requires_grad:
+            if self._level() is None or not self._is_wrapped(tensor):
+                return False
+            tensor = self._unwrapped(tensor)
+        return True
+
+    def _end_network(self, result: Any = None) -> None:
         phase, self._thread.phase = self._thread.phase, None
         if phase is None:
             return
         functions.leave(phase)
-        if self._thread.learns and self._torch.is_grad_enabled():
+        # Where it has raised, there is no result.
+        if result is not None and self._thread.learns and self._torch.is_grad_enabled():
             self._phases.begin_loss()
 
     def _name(self, network: Any) -> None:
         """Names all modules of a network by their paths, and labels what they have. The paths of a second network begin with the
         name of its type, and with a number where there is one of this type already."""
         is_whole = True
-        kind = type(network).__name__
+        kind = _kind(network)
         parts = list(_parts(network))
         prefix = self._prefixes.get(id(network))
         if prefix is None:
@@ -284,7 +317,7 @@ class Layers:
     def _free_prefix(self, kind: str) -> str:
         """The first prefix that no living network has. The paths of the first network have none, but the layer of its outermost module is its type."""
         known = list(self._prefixes.items())
-        taken = {prefix or f"{type(self.module(identity)).__name__}." for identity, prefix in known}
+        taken = {prefix or f"{_kind(self.module(identity))}." for identity, prefix in known}
         names = itertools.chain([f"{kind}."], (f"{kind}#{number}." for number in itertools.count(2)))
         return next(name for name in names if name not in taken)
 
@@ -312,7 +345,7 @@ class Layers:
     def _layer_at(self, prefix: str, path: str, module: Any) -> str:
         """The layer of a module at this path. `torch.compile` puts a module around the one that it compiles, which keeps its name."""
         own = ".".join(part for part in path.split(".") if part != "_orig_mod")
-        return prefix + own if own else prefix[:-1] or type(module).__name__
+        return prefix + own if own else prefix[:-1] or _kind(module)
 
     def _call(self, module: Any, path: str) -> Tuple[str, int]:
         named = self._paths[id(module)] = path, self._layer(text(path))

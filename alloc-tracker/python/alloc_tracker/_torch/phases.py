@@ -40,6 +40,8 @@ class Phases:
         self._graph_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.thread = _Thread()
         self._in_step = False
+        self._has_networks = False
+        """Whether a forward pass or a batch has ever been told."""
 
     def is_in_backward(self) -> bool:
         """Whether a backward pass runs on this thread."""
@@ -90,6 +92,10 @@ class Phases:
 
     def begin_step(self) -> None:
         """The first batch or forward pass after an optimizer's step begins the next step, unless the program says itself where steps begin."""
+        self._has_networks = True
+        self._begin_step()
+
+    def _begin_step(self) -> None:
         if scopes.step.is_used:
             self._in_step = False
         elif not self._in_step:
@@ -109,6 +115,9 @@ class Phases:
         def begin() -> Any:
             if is_compiling():
                 return None
+            if not self._has_networks:
+                # A program may do without modules, or have them all compiled away.
+                self._begin_step()
             scope = self.enter(b"backward")
             self.thread.backward += 1
             return scope

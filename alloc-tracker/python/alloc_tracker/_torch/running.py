@@ -52,14 +52,14 @@ class _Running(threading.local):
 
 def _around(library: Any, paths: Any, call: Callable, begin: Callable, end: Callable, owner: type) -> Optional[Callable]:
     """A method of the class ``owner`` that does what ``call`` does, a module's call, with the module's layer around it; ``None`` where this Python is too old.
-    It calls ``begin(module, *arguments)`` for a module that is the outermost or has no path, and ``end()`` when the outermost has ended."""
+    It calls ``begin(module, *arguments)`` for a module that is the outermost or has no path, and ``end(result)`` when the outermost has ended, or ``end()`` where that has raised."""
     return made(library.around((paths, call, begin, end, owner)))
 
 
 def _of_tensors(library: Any, layers: Dict[int, Any]) -> Optional[Tuple[Callable, Callable]]:
     """``storage(tensor)``, which does what `tensors.address` does and takes any object, and ``label_gradient_of(parameter)``, for a dictionary that
     has by identity a tuple for each parameter, of which the second is the number of its layer; ``None`` where this Python is too old."""
-    return made(library.of_tensors((layers, "grad", "fake_mode", "data_ptr", "storage_offset", "element_size")))
+    return made(library.of_tensors((layers, "grad", "fake_mode", "data_ptr", "storage_offset", "element_size", "_local_tensor")))
 
 
 def running(library: Any) -> Any:

@@ -40,7 +40,9 @@ def address(tensor: Any) -> int:
         # PyTorch warns of who asks a fake tensor's, which is `meta`.
         return 0 if storage.device.type == "meta" else storage.data_ptr()
     except Exception:  # Fake tensors, and such of other layouts, have no storage, and say so in different ways.
-        return 0
+        # A `DTensor` is a part of a tensor, and the others are elsewhere.
+        local = getattr(tensor, "_local_tensor", None)
+        return 0 if local is None else address(local)
 
 
 def has_graph(tensor: Any) -> bool:

@@ -15,7 +15,7 @@ def install(torch: Any) -> None:
 
     from . import library
     from .calls import Calls
-    from .labels import Labels, label
+    from .labels import Labels
     from .layers import Layers
     from .operators import GRADIENTS, STORAGES, tell
     from .phases import Phases
@@ -26,16 +26,14 @@ def install(torch: Any) -> None:
     torch_functions = library.find()
     told = tell(torch, torch_functions)
     watch, modules_run = Watch(torch), running(torch_functions)
-    labels = Labels(watch, torch_functions.layer, modules_run, bool(told & GRADIENTS))
+    labels = Labels(torch, watch, torch_functions.layer, modules_run, bool(told & GRADIENTS))
     phases = Phases(torch, watch, torch_functions)
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
 
     def registered(category: Category) -> Any:
-        def hook(module: Any, _name: str, tensor: Any) -> None:
+        def hook(module: Any, name: str, tensor: Any) -> None:
             if tensor is not None:
-                label(tensor, category)
-                if category is Category.PARAMETER:
-                    layers.holds(module)
+                layers.given(module, name, tensor, category)
 
         return watch.safely(hook)
 
