@@ -66,11 +66,11 @@ fn run(workspace: &Workspace, command: &[&str], arguments: &[&str], kind: Kind) 
 pub struct Programs(Vec<(String, PathBuf)>);
 
 impl Programs {
-    /// A fresh command for the program of that name.
+    /// A fresh command for the program of that name, without the user's settings of allocators.
     pub fn command(&self, workspace: &Workspace, name: &str) -> Result<Command> {
         let found = self.0.iter().find(|program| program.0 == name);
         let (_, path) = found.with_context(|| format!("cargo built no program named {name}"))?;
-        let mut command = Command::new(path);
+        let mut command = without_allocator_settings(Command::new(path));
         command.current_dir(workspace.root());
         Ok(command)
     }

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::child;
-use crate::programs::{Programs, without_allocator_settings};
+use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
@@ -36,7 +36,7 @@ pub struct CompareSettings<'a> {
 impl CompareSettings<'_> {
     /// The command line.
     pub fn command(&self, programs: &Programs, workspace: &Workspace) -> Result<Command> {
-        let mut command = without_allocator_settings(programs.command(workspace, "trainer")?);
+        let mut command = programs.command(workspace, "trainer")?;
         command.args(["compare", "--seed", "1", "--data", DATA, "--out", self.out]);
         if let Some(modes) = self.modes {
             command.args(["--modes", modes]);

@@ -1,6 +1,7 @@
 //! Scopes of programs in Python whose functions do not run through, or are left in another order or by another thread than they were
 //! entered; and labels for what is no block. Each program is run plainly as well.
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use alloc_timeline::Timeline;
@@ -238,6 +239,16 @@ fn an_address_inside_of_a_block_has_no_label() {
     }
 }
 
+/// `alloc-tracker record` with these options for that program in Python, which it puts into the folder. `None` without Python.
+fn recorder(folder: &Path, program: &str, options: &[&str]) -> Option<Command> {
+    let python = own_python()?;
+    let script = folder.join("script.py");
+    fs::write(&script, program).expect("a file");
+    let mut command = Command::new(binary("alloc-tracker"));
+    command.args(["record", "--stacks", "off"]).args(options).args(["--", &python, text(&script)]).current_dir(folder);
+    Some(command)
+}
+
 const AGAIN: &str = r#"
 import os
 import subprocess
@@ -254,13 +265,10 @@ if functions is not None:
 /// `alloc-tracker stop` ends a recording; the program may then start one of its own.
 #[test]
 fn a_program_whose_recording_was_stopped_may_start_another() {
-    let Some(python) = own_python() else { return };
     let folder = folder();
-    let script = folder.path().join("script.py");
-    fs::write(&script, AGAIN).expect("a file");
-    let mut command = Command::new(binary("alloc-tracker"));
-    command.args(["record", "--stacks", "off", "-o", "first.timeline.json", "--follow", "none", "--", &python]);
-    let ran = run(command.args([text(&script), text(&binary("alloc-tracker"))]).current_dir(folder.path()));
+    let options = ["-o", "first.timeline.json", "--follow", "none"];
+    let Some(mut command) = recorder(folder.path(), AGAIN, &options) else { return };
+    let ran = run(command.arg(binary("alloc-tracker")));
     assert_eq!(ran.stdout, "True 1\nFalse 0 True\n0 False\n", "{}", ran.stderr);
     for name in ["first.timeline.json", "second.timeline.json"] {
         alloc_timeline::load(folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -284,13 +292,9 @@ os.wait()
 /// A child spends all of its time in one phase, while the recorder's threads wait in none.
 #[test]
 fn a_forked_childs_processor_time_is_its_phases() {
-    let Some(python) = own_python() else { return };
     let folder = folder();
-    let script = folder.path().join("script.py");
-    fs::write(&script, FORKED).expect("a file");
-    let mut command = Command::new(binary("alloc-tracker"));
-    command.args(["record", "--stacks", "off", "-o", "%p.timeline.json", "--", &python, text(&script)]);
-    let ran = run(command.env("ALLOC_TRACKER_TIMES", "on").current_dir(folder.path()));
+    let Some(mut command) = recorder(folder.path(), FORKED, &["-o", "%p.timeline.json"]) else { return };
+    let ran = run(command.env("ALLOC_TRACKER_TIMES", "on"));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let files = fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("an entry").path());
     let timelines = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));

@@ -103,15 +103,10 @@ pub fn run(settings: &Settings) -> Result<ExitCode> {
         tch::manual_seed(settings.seed as i64);
         work::work(settings, batches, plan.clone(), &recording)
     };
-    let mut work = match work {
-        Ok(work) => work,
-        Err(error) => {
-            recording.leave_to_the_end();
-            return Err(error);
-        }
-    };
-    let results = match steps(settings, work.as_mut(), &recording) {
-        Ok(results) => results,
+    // The network lives until the recording has ended.
+    let stepped = work.and_then(|mut work| Ok((steps(settings, work.as_mut(), &recording)?, work)));
+    let (results, _work) = match stepped {
+        Ok(stepped) => stepped,
         Err(error) => {
             recording.leave_to_the_end();
             return Err(error);

@@ -11,7 +11,6 @@ use super::layouts::Layouts;
 use super::measurement::Measurement;
 use super::rounds::rounds_until;
 use super::workload::{Elapsed, ratio, run_timed};
-use crate::programs::without_allocator_settings;
 use crate::progress::Progress;
 
 const PAIRS: &str = "10000000";
@@ -95,7 +94,7 @@ fn series(
     let run = |contender: usize| {
         let (program, settings) = &contenders[contender];
         let round = runs.replace(runs.get() + 1) / contenders.len();
-        let mut command = without_allocator_settings(layouts.command(bench, program, round)?);
+        let mut command = layouts.command(bench, program, round)?;
         let time = run_timed(command.args(arguments).envs(settings.iter().cloned()), &progress)?;
         progress.add(1);
         Ok(time)

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::context::Bench;
 use super::measurement::{Measurement, Reading};
 use crate::child;
-use crate::programs::without_allocator_settings;
 use crate::progress::Progress;
 
 /// One thing that the tracker keeps memory for.
@@ -83,7 +82,7 @@ struct Footprint {
 fn run_case(bench: &Bench<'_>, argument: &str, count: u64, progress: &Progress) -> Result<Footprint> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let out = scratch.path().join("footprint.timeline.json");
-    let mut command = without_allocator_settings(bench.workloads.command(bench.workspace, "footprint")?);
+    let mut command = bench.workloads.command(bench.workspace, "footprint")?;
     command.arg(&out).args([argument, &count.to_string()]);
     let ended = child::run_to_end(&mut command, progress)?.expect_success("footprint")?;
     let printed: i64 = ended.stdout.trim().parse().context("footprint printed no number")?;

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::context::Bench;
 use crate::child;
-use crate::programs;
+use crate::programs::{self, without_allocator_settings};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
@@ -58,7 +58,7 @@ impl Layouts {
     /// A command for a program in the order of a round.
     pub fn command(&self, bench: &Bench<'_>, name: &str, round: usize) -> Result<Command> {
         let Some(orders) = self.orders.get(name) else { return bench.workloads.command(bench.workspace, name) };
-        let mut command = Command::new(&orders[round % orders.len()]);
+        let mut command = without_allocator_settings(Command::new(&orders[round % orders.len()]));
         command.current_dir(bench.workspace.root());
         Ok(command)
     }

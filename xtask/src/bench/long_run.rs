@@ -6,7 +6,7 @@ use super::context::Bench;
 use super::measurement::Measurement;
 use super::tracker_memory;
 use crate::child;
-use crate::programs::{self, without_allocator_settings};
+use crate::programs;
 use crate::progress::Progress;
 
 const PROGRAM: &str = "densenet121";
@@ -20,7 +20,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let steps = &STEPS[..if bench.quick { 1 } else { STEPS.len() }];
     let progress = Progress::open(format!("bench: {} steps of DenseNet-121", steps[steps.len() - 1].1));
-    let mut command = without_allocator_settings(programs.command(bench.workspace, PROGRAM)?);
+    let mut command = programs.command(bench.workspace, PROGRAM)?;
     command.arg(scratch.path().join("run.timeline.json")).args(steps.iter().map(|(_, step)| step));
     child::run_to_end(&mut command, &progress)?.expect_success(PROGRAM)?;
     progress.done("");

@@ -143,11 +143,11 @@ fn times(
     let scratch = tempfile::tempdir()?;
     let mut times = rounds(bench.rounds(7, 3), 3, |contender| {
         let mut command = match contender {
-            1 => without_allocator_settings(plain(peer.over)?),
-            2 => without_allocator_settings(plain("jemalloc")?),
+            1 => plain(peer.over)?,
+            2 => plain("jemalloc")?,
             _ => match (peer.launch, crates) {
                 (Launch::Tool(tool), _) => {
-                    let mut command = Command::new(tool[0]);
+                    let mut command = without_allocator_settings(Command::new(tool[0]));
                     command.args(&tool[1..]);
                     if tool.last() == Some(&"--output") {
                         command.arg(scratch.path().join("recorded"));
@@ -155,14 +155,14 @@ fn times(
                     command.arg(plain("glibc")?.get_program());
                     // heaptrack would open its window at the end.
                     command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-                    without_allocator_settings(command)
+                    command
                 }
                 (Launch::Crate(name, variable), Some(crates)) if name.starts_with("peer-") => {
-                    let mut command = without_allocator_settings(crates.command(bench.workspace, name)?);
+                    let mut command = crates.command(bench.workspace, name)?;
                     command.arg(workload).envs(variable);
                     command
                 }
-                _ => without_allocator_settings(plain("tracked")?),
+                _ => plain("tracked")?,
             },
         };
         // What a profiler leaves when the program ends goes with the folder.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::context::Bench;
 use super::measurement::{Measurement, Reading};
 use super::rounds::rounds;
-use crate::programs::{self, Programs, without_allocator_settings};
+use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::trainer_compare::DATA;
 use crate::user_error::UserError;
@@ -90,7 +90,7 @@ fn run(bench: &Bench<'_>, programs: &Programs, steps: u32) -> Result<Share> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let out = scratch.path().join("bench.timeline.json");
     let mut said = tempfile::tempfile().context("cannot make a temporary file")?;
-    let mut command = without_allocator_settings(programs.command(bench.workspace, "trainer")?);
+    let mut command = programs.command(bench.workspace, "trainer")?;
     command.args(["train", "--model", "resnet18", "--seed", "1", "--data", DATA, "--image-size", "224"]);
     command
         .args(["--batch", &BATCH.to_string(), "--steps", &steps.to_string(), "--threads", "1"])

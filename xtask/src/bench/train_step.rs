@@ -13,7 +13,7 @@ use super::measurement::Measurement;
 use super::rounds::{rounds, rounds_until};
 use super::tracker_memory;
 use super::workload::{Elapsed, cpu_ratio_of_steps, ratio_of_steps};
-use crate::programs::{self, Programs, without_allocator_settings};
+use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::trainer_compare::DATA;
 use crate::user_error::UserError;
@@ -121,7 +121,7 @@ impl Contender {
         [batch, steps]: [u32; 2],
         timeline: &Path,
     ) -> Result<Self> {
-        let mut command = without_allocator_settings(programs.command(bench.workspace, program)?);
+        let mut command = programs.command(bench.workspace, program)?;
         command.args(["train", "--model", "resnet18", "--seed", "1", "--data", DATA]);
         command.args(["--batch", &batch.to_string(), "--steps", &steps.to_string()]);
         command.args(["--image-size", "224", "--threads", "1"]).arg("--out").arg(timeline);
