@@ -120,10 +120,10 @@ pub mod unaided {
     pub use crate::named_memory::{mapped, unmapped};
     pub use crate::probe::interposition::own_library;
     pub use crate::recorder::{Request, ask, is_recorded, say_refused};
-    pub use crate::session::forget_ended;
     #[cfg(feature = "stacks")]
     pub use crate::settings::sampling::is_on as samples_stacks;
     pub use crate::shared_memory::{about_to_unmap, tensor_handed_over, tensor_mapped};
+    pub use crate::stacks::code_was_unloaded;
     #[cfg(feature = "stacks")]
     pub use crate::stacks::{functions, interpreter};
     pub use crate::startup::start_up;

@@ -8,7 +8,8 @@
 //! `docs/sampling.md`.) The variance of the sum is the sum of s² (1 - p) / p over all blocks.
 //!
 //! Each thread counts down to its next point by itself. Its random numbers follow from the seed and the number of the
-//! thread's slot, so that a program with one thread is sampled in the same way in every run.
+//! thread's slot, so that a program with one thread is sampled in the same way in every run; in a forked child also from which child it is,
+//! so that the errors of several children are not one and the same.
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::settings::sampling::{mean_bytes, seed};
@@ -26,6 +27,10 @@ pub struct Sampler {
 
 /// How many blocks have been decided about without a countdown; it gives each of them a random number of its own.
 static WITHOUT_COUNTDOWN: AtomicU64 = AtomicU64::new(0);
+/// How many times this process has forked.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+/// A number of this process's own, which follows from the forks that led to it; 0 for one that was not forked.
+static LINEAGE: AtomicU64 = AtomicU64::new(0);
 /// SplitMix64's step between states: an odd number (2^64 divided by the golden ratio) whose multiples are spread
 /// evenly.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -34,7 +39,25 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 /// signal handler that has interrupted its thread's countdown.
 pub fn is_due_alone(bytes: u64) -> bool {
     let number = WITHOUT_COUNTDOWN.fetch_add(1, Ordering::Relaxed).wrapping_mul(STRIDE);
-    unit(mixed(seed() ^ number)) <= probability(bytes, mean_bytes())
+    unit(mixed(own_seed() ^ number)) <= probability(bytes, mean_bytes())
+}
+
+/// To be called before each fork.
+pub fn about_to_fork() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// To be called in a forked child, before [`Sampler::forked`].
+pub fn forked() {
+    LINEAGE.store(
+        mixed(LINEAGE.load(Ordering::Relaxed).wrapping_add(STRIDE) ^ FORKS.swap(0, Ordering::Relaxed)),
+        Ordering::Relaxed,
+    );
+}
+
+/// The seed of this process.
+fn own_seed() -> u64 {
+    seed() ^ LINEAGE.load(Ordering::Relaxed)
 }
 
 /// For how many bytes a sampled block of `bytes` bytes stands, rounded to a whole number.
@@ -63,6 +86,15 @@ impl Sampler {
         self.count_down_from(bytes, mean_bytes(), slot.into());
     }
 
+    /// To be called in a forked child by its thread: the numbers from here on are the child's own. (How far it is to the next point stays:
+    /// an exponentially distributed distance has no memory.)
+    pub fn forked(&self) {
+        let state = self.random.load(Ordering::Relaxed);
+        if state != 0 {
+            self.random.store(mixed(state ^ LINEAGE.load(Ordering::Relaxed)) | 1, Ordering::Relaxed);
+        }
+    }
+
     /// Whether the next sample point is reached. If so, the countdown to the one after it begins.
     pub fn take_due(&self) -> bool {
         self.take_due_at(mean_bytes())
@@ -75,7 +107,7 @@ impl Sampler {
 
     fn count_down_from(&self, bytes: u64, mean: u64, slot: u64) {
         if self.random.load(Ordering::Relaxed) == 0 {
-            let seed = seed().wrapping_add(1).wrapping_mul(STRIDE);
+            let seed = own_seed().wrapping_add(1).wrapping_mul(STRIDE);
             self.random.store(mixed(seed ^ mixed(slot.wrapping_add(1))) | 1, Ordering::Relaxed);
             self.left.store(self.distance(mean), Ordering::Relaxed);
         }
@@ -131,6 +163,19 @@ mod tests {
         assert_eq!(weight_at(8, 512 << 10), (512 << 10) + 4);
         assert_eq!(weight_at(100 << 20, 512 << 10), 100 << 20);
         assert_eq!(weight_at(16, 1), 16);
+    }
+
+    /// Two children of one process, and a child's child.
+    #[test]
+    fn forked_processes_have_numbers_of_their_own() {
+        let lineages = [(0, 1), (0, 2), (7, 1)].map(|(lineage, forks)| {
+            LINEAGE.store(lineage, Ordering::Relaxed);
+            FORKS.store(forks, Ordering::Relaxed);
+            forked();
+            FORKS.store(0, Ordering::Relaxed);
+            LINEAGE.swap(0, Ordering::Relaxed)
+        });
+        assert!(lineages[0] != lineages[1] && lineages[0] != lineages[2] && !lineages.contains(&0), "{lineages:?}");
     }
 
     /// The sum of samples is within 4 sigma of the truth for each of 50 threads, and so is the sum over all 50. The

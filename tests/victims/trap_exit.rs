@@ -75,12 +75,21 @@ fn main() {
     println!("ok began");
     let _phase = phase!("held");
     let _held = black_box(vec![1u8; 100_000]);
-    if !["return", "exit", "exit in a thread", "panic"].contains(&trick.as_str()) {
+    if !["return", "exit", "exit in a thread", "return while a thread finishes", "panic"].contains(&trick.as_str()) {
         settle();
     }
     match trick.as_str() {
         "return" => std::mem::forget(session),
         "exit" => std::process::exit(3),
+        "return while a thread finishes" => {
+            let (tell, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let _ = tell.send(());
+                drop(session);
+            });
+            let _ = told.recv();
+            std::thread::sleep(std::time::Duration::from_micros(300));
+        }
         "exit in a thread" => {
             let _ = std::thread::spawn(|| std::process::exit(3)).join();
         }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use alloc_tracker::unaided::{ask, forget_ended, is_recorded};
+use alloc_tracker::unaided::{ask, is_recorded};
 
 use crate::begin;
 use crate::children::with_environment;
@@ -30,10 +30,7 @@ fn replacing(will_run: impl FnOnce() -> bool, exec: impl FnOnce() -> Option<c_in
     if recorded {
         // SAFETY: as above; the caller reads what exec has left there.
         let errno = unsafe { *libc::__errno_location() };
-        let _ = std::panic::catch_unwind(|| {
-            forget_ended();
-            begin::start_again();
-        });
+        let _ = std::panic::catch_unwind(begin::start_again);
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }

@@ -19,6 +19,7 @@
 //! | `begin.rs` | the start before `main`, and in forked children |
 //! | `loaded.rs` | what the process has loaded, by name |
 //! | `exits.rs` | `_exit` and `_Exit`, which run no exit handler |
+//! | `unloading.rs` | `dlclose` |
 //! | `interrupted.rs` | `kill`, by which a program ends itself after Ctrl-C |
 //! | `exec.rs` | the exec family, which replaces the program |
 //! | `exec_list.rs` | those of the family that take any number of arguments |
@@ -69,6 +70,10 @@ mod children;
 mod begin;
 
 mod exits;
+
+// Without stacks nobody asks where code is.
+#[cfg(feature = "stacks")]
+mod unloading;
 
 mod interrupted;
 

@@ -13,6 +13,9 @@ type WithBoth<File> = unsafe extern "C" fn(File, Words, Words) -> c_int;
 pub type Spawn =
     unsafe extern "C" fn(*mut libc::pid_t, *const c_char, *const c_void, *const c_void, Words, Words) -> c_int;
 
+/// `dlclose`.
+pub type Close = unsafe extern "C" fn(*mut c_void) -> c_int;
+
 /// `fopen`.
 pub type Open = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE;
 
@@ -56,6 +59,10 @@ pub static POSIX_SPAWN: Next<Spawn> = unsafe { Next::new(c"posix_spawn") };
 /// `posix_spawnp`.
 // SAFETY: as above.
 pub static POSIX_SPAWNP: Next<Spawn> = unsafe { Next::new(c"posix_spawnp") };
+
+/// `dlclose`.
+// SAFETY: this is the type that dlfcn.h gives the function.
+pub static DLCLOSE: Next<Close> = unsafe { Next::new(c"dlclose") };
 
 /// `fopen`.
 // SAFETY: this is the type that stdio.h gives the function.

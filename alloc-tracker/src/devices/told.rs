@@ -82,7 +82,7 @@ pub fn out_of_memory(device: Device, bytes: u64, totals: DeviceTotals) {
 /// alloc_tracker::devices::unwatched("another profiler is active");
 /// ```
 pub fn unwatched(why: &str) {
-    let name = ledger::as_tracker(|| scope::name(why));
+    let name = ledger::as_tracker(|| scope::mark_name(why));
     emit(ledger::acquire(), &Event::Mark { name, with_owners: false });
 }
 

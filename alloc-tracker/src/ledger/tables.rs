@@ -12,12 +12,12 @@ use crate::{scope, sys};
 static MAY_BE_HUGE: AtomicBool = AtomicBool::new(true);
 
 /// The addresses that the tables occupy.
-pub fn ranges() -> [(usize, usize); 13] {
+pub fn ranges() -> [(usize, usize); 14] {
     let [shortest, small, pages] = shadow::ranges();
     let [tags, pairs] = tiny::ranges();
-    let [names, scopes, kinds, changes] = scope::ranges();
+    let [names, scopes, kinds, marks, changes] = scope::ranges();
     let [bins, ring, totals, watches] = [page_bins::range(), ring::range(), totals::range(), stopwatch::range()];
-    [shortest, small, pages, tags, pairs, bins, names, scopes, kinds, changes, ring, totals, watches]
+    [shortest, small, pages, tags, pairs, bins, names, scopes, kinds, marks, changes, ring, totals, watches]
 }
 
 /// Sees to it, once, that the kernel makes no huge pages of the tables, of which one touched entry would make 2 MiB resident, or 32

@@ -42,6 +42,8 @@ mod book_keeper;
 mod children_keeper;
 mod closing;
 #[cfg(feature = "stacks")]
+mod debug_information;
+#[cfg(feature = "stacks")]
 mod folded_sites;
 #[cfg(feature = "stacks")]
 mod merged_frames;

@@ -35,8 +35,11 @@ impl Output {
     /// Opens the log for a timeline that will be written to `path`. The log of an earlier run that was killed gets another name.
     ///
     /// # Errors
-    /// When the folder cannot be written to, or another recording writes to it.
+    /// When the folder cannot be written to, or another recording writes to it, or the path is that of a folder.
     pub fn open(path: PathBuf) -> io::Result<Self> {
+        if path.file_name().is_none() || path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         let set_aside = log::set_aside(&path)?;
         let log = LogFile::create(&path)?;
         Ok(Output { path, log, assembler: Assembler::new(), losses: Vec::new(), set_aside })

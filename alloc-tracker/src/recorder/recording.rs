@@ -105,7 +105,7 @@ impl Recording {
         let live = live_bytes();
         self.pace.look(self.clock.now_ns());
         // What a pause has is no peak, and its book would keep that of a peak from being taken.
-        if with_replay(|replay| !replay.is_paused()).unwrap_or_default() {
+        if is_counting() {
             self.look_for_book(live);
         }
     }
@@ -233,6 +233,11 @@ impl Recording {
         self.utilisation().into_iter().for_each(|record| write(&mut self.output, record));
         write(&mut self.output, Record::End { time_ns: self.clock.since_start(now_ns), ending });
     }
+}
+
+/// Whether a session records and is not paused.
+pub(super) fn is_counting() -> bool {
+    with_replay(|replay| !replay.is_paused()).unwrap_or_default()
 }
 
 fn live_bytes() -> u64 {

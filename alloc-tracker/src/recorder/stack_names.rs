@@ -7,21 +7,22 @@
 //! interpreter's frame -> the interpreter, which kept what it is called -> one call, in place of its function's that ran it
 //! ```
 //!
-//! Names come from the files on disk, so that calls in a library that has been unloaded have names as well. We look for
-//! debug information under `/usr/lib/debug` by the file's build id, and else in the file itself.
-use std::collections::HashMap;
+//! Names come from the files on disk, so that calls in a library that has been unloaded have names as well; but not from a file that was put
+//! in the place of the one that ran. We look for debug information in files of its own (`elf.rs`), and else in the file itself.
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use addr2line::{Loader, demangle_auto};
+use addr2line::Loader;
 use alloc_timeline::{Call, SampledThread, Site, SiteColumn, SiteGrowth, Stacks};
 use rustc_hash::FxHashMap;
 
 use alloc_replay::{SiteRow, SiteTable, ThreadRow};
 
+use super::debug_information::{Replaced, calls_at, open};
 use super::folded_sites::Folded;
 use super::merged_frames::{Merged, merged};
-use super::{spare, thread_names};
+use super::thread_names;
 use crate::probe::interposition::own_library;
 use crate::settings::sampling;
 use crate::stacks::interpreter::{self, InterpretedCall, is_interpreted};
@@ -78,6 +79,13 @@ pub fn stacks(table: SiteTable, modules: &Modules, with_files: bool, losses: &mu
             names.late
         ));
     }
+    if !names.replaced.is_empty() {
+        let paths: Vec<String> = names.replaced.iter().map(|path| path.display().to_string()).collect();
+        losses.push(format!(
+            "stacks: calls have no name where the file was deleted or replaced since it was loaded: {}",
+            paths.join(", ")
+        ));
+    }
     let growth = SiteGrowth {
         steps: table.growth.steps,
         live_bytes: table.growth.live_bytes,
@@ -102,7 +110,8 @@ struct Names<'a> {
     own: Option<PathBuf>,
     end: Instant,
     with_files: bool,
-    files: HashMap<&'a Path, Option<Loader>>,
+    /// What was opened, by the numbers of the files.
+    files: HashMap<u16, Option<Loader>>,
     /// The numbers of the calls at each frame, the outermost first.
     frames: FxHashMap<u64, Vec<u32>>,
     calls: Vec<Call>,
@@ -111,6 +120,8 @@ struct Names<'a> {
     unnamed: u64,
     /// Those of them for which the time did not suffice.
     late: u64,
+    /// The files that are not where they were any more.
+    replaced: BTreeSet<&'a Path>,
 }
 
 impl<'a> Names<'a> {
@@ -126,6 +137,7 @@ impl<'a> Names<'a> {
             index: HashMap::new(),
             unnamed: 0,
             late: 0,
+            replaced: BTreeSet::new(),
         }
     }
 
@@ -133,11 +145,13 @@ impl<'a> Names<'a> {
     fn stack(&mut self, stack: u32, cut: bool) -> Vec<u32> {
         let frames = if stack == NO_STACK { Vec::new() } else { stacks::frames(stack) };
         let (native, interpreted) = frames.split_at(frames.partition_point(|&frame| !is_interpreted(frame)));
-        let own = native.iter().rposition(|&frame| self.is_own(frame));
-        let native = &native[own.map_or(0, |own| own + 1)..];
+        // Farther out, the tracker's library may have called the program, as its functions around Python's do.
+        let innermost = native.iter().take_while(|&&frame| self.is_own(frame)).count();
+        let own = |frame: &&u64| !self.is_own(**frame);
+        let native: Vec<u64> = native[innermost..].iter().filter(own).copied().collect();
         native.iter().for_each(|&frame| self.find(frame));
         let mut calls = Vec::new();
-        for merged in merged(native, interpreted, cut, |frame| self.runs_others(frame)).into_iter().rev() {
+        for merged in merged(&native, interpreted, cut, |frame| self.runs_others(frame)).into_iter().rev() {
             match merged {
                 Merged::Native(frame) => calls.extend_from_slice(&self.frames[&frame]),
                 Merged::Interpreted { frame, within } => calls.extend(self.interpreted(frame, within)),
@@ -169,17 +183,16 @@ impl<'a> Names<'a> {
     fn interpreted(&mut self, frame: u64, within: Option<u64>) -> Option<u32> {
         let interpreter = interpreter::announced()?;
         let InterpretedCall { function, file, line } = (interpreter.call)(frame & ((1 << ADDRESS_BITS) - 1))?;
-        let path = within.and_then(|within| self.modules.place(within)).map(|(path, _)| path);
+        let path = within.and_then(|within| self.modules.place(within)).map(|(file, _)| &*file.path);
         let object = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let language = Some(interpreter.language.to_owned());
         Some(self.number(Call { function, file: Some(file), line, inlined: false, object, language }))
     }
 
-    /// Whether the frame is in the tracker's own library, where it is one: then all that follow are the tracker's, and the
-    /// names in a large file need not be read.
+    /// Whether the frame is in the tracker's own library, where it is one.
     fn is_own(&self, frame: u64) -> bool {
         let own = self.own.as_deref();
-        own.is_some() && self.modules.place(frame).map(|(path, _)| path) == own
+        own.is_some() && self.modules.place(frame).map(|(file, _)| &*file.path) == own
     }
 
     fn number(&mut self, call: Call) -> u32 {
@@ -193,14 +206,23 @@ impl<'a> Names<'a> {
 
     /// The calls at a frame, the outermost first; none when the frame lies in no known module, else at least one.
     fn look_up(&mut self, frame: u64) -> Vec<Call> {
-        let Some((path, address)) = self.modules.place(frame) else { return Vec::new() };
+        let Some((file, address)) = self.modules.place(frame) else { return Vec::new() };
         let late = self.with_files && Instant::now() > self.end;
         self.late += u64::from(late);
-        let modules = self.modules;
-        let load = || open(path, &modules.debug_path(frame));
-        let loader = if late || !self.with_files { None } else { self.files.entry(path).or_insert_with(load).as_ref() };
+        let loader = if late || !self.with_files {
+            None
+        } else {
+            let replaced = &mut self.replaced;
+            let load = || {
+                open(file).unwrap_or_else(|Replaced| {
+                    replaced.insert(&file.path);
+                    None
+                })
+            };
+            self.files.entry(file.number).or_insert_with(load).as_ref()
+        };
         let mut calls = loader.map_or_else(Vec::new, |loader| calls_at(loader, address));
-        let object = path.file_name().unwrap_or_default().to_string_lossy();
+        let object = file.path.file_name().unwrap_or_default().to_string_lossy();
         if calls.is_empty() {
             calls.push(Call { function: format!("{object}+{address:#x}"), ..Call::default() });
             self.unnamed += 1;
@@ -208,43 +230,6 @@ impl<'a> Names<'a> {
         calls.iter_mut().for_each(|call| call.object = Some(object.to_string()));
         calls
     }
-}
-
-/// Opens the debug information of a file: the separate one at `debug` if there is one, else the file's own. `None` also when
-/// there is not enough memory to read it.
-fn open(path: &Path, debug: &Option<PathBuf>) -> Option<Loader> {
-    let load = |path: &Path| if spare::is_enough_for(path) { Loader::new(path).ok() } else { None };
-    let apart = debug.as_ref().filter(|path| path.exists()).and_then(|path| load(path));
-    apart.or_else(|| load(path))
-}
-
-/// The calls at an address, the outermost first.
-fn calls_at(loader: &Loader, address: u64) -> Vec<Call> {
-    let mut calls = Vec::new();
-    if let Ok(mut frames) = loader.find_frames(address) {
-        while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
-            let place = frame.location.as_ref();
-            let file = place.and_then(|place| place.file).map(str::to_owned);
-            let line = file.as_ref().and(place.and_then(|place| place.line));
-            let function = name.map(|name| name.into_owned()).unwrap_or_default();
-            calls.push(Call { function, file, line, inlined: true, object: None, language: None });
-        }
-    }
-    if calls.is_empty() {
-        calls.push(Call::default());
-    }
-    // Debug information that consists of line tables has only the last part of a function's name; the symbol table has
-    // the whole name.
-    if let Some(outermost) = calls.last_mut() {
-        outermost.inlined = false;
-        if let Some(symbol) = loader.find_symbol(address) {
-            outermost.function = demangle_auto(symbol.into(), None).into_owned();
-        }
-    }
-    calls.retain(|call| !call.function.is_empty());
-    calls.reverse();
-    calls
 }
 
 /// Whether the call belongs to the tracker, or to the functions between it and the program (`malloc`, Rust's `alloc`).
@@ -300,19 +285,6 @@ mod tests {
             ("alloc_tracker::scopes::guard::within", here.to_str()),
         ] {
             assert!(!is_door(&call(function, file)), "{function}");
-        }
-    }
-
-    /// C++ names, and Rust names of both manglings.
-    #[test]
-    fn names_are_demangled() {
-        for (symbol, name) in [
-            ("_ZN3c104Half8allocateEmRKSs", "c10::Half::allocate(unsigned long, std::string const&)"),
-            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
-            ("_RNvCskwGfYPst2Cb_3foo3bar", "foo::bar"),
-            ("plain_c", "plain_c"),
-        ] {
-            assert_eq!(demangle_auto(symbol.into(), None), name);
         }
     }
 

@@ -148,6 +148,11 @@ impl Recorder {
 }
 
 impl Handle {
+    /// To be called when the process ends while a session ends: see [`Errands::session_ends`].
+    pub fn session_ends(&self) {
+        self.shared.calls.session_ends();
+    }
+
     /// Adds a mark with the book of this instant. What a book takes while it is read is not of the program's arenas, because
     /// another thread reads it.
     pub fn mark_with_book(&self, name: &str) {
@@ -316,7 +321,7 @@ fn end_here(shared: &Shared, request: Request) -> io::Result<String> {
 
 /// Sleeps until the next tick, and wakes up for looks in between. Returns true when the recording is to end.
 fn wait(shared: &Shared, pause: Duration) -> bool {
-    let end = sys::now_ns() + pause.as_nanos() as u64;
+    let end = sys::now_ns().saturating_add(u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));
     loop {
         let left = end.saturating_sub(sys::now_ns());
         let most = shared.work().as_ref().map_or(pause, |(recording, _)| recording.sleep());

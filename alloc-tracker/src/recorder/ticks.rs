@@ -10,7 +10,7 @@ use alloc_timeline::{Ending, Mark, Record};
 use super::background::Job;
 use super::metering::Metering;
 use super::output::Output;
-use super::recording::Recording;
+use super::recording::{Recording, is_counting};
 use super::state::{drain, with_replay, with_state};
 use super::{closing, counts, summary};
 use crate::event::ring;
@@ -53,7 +53,7 @@ impl Recording {
     /// A tick at which nothing is new. It began at the clock's time `began`.
     fn pass(&mut self, began: u64) {
         // A pause has no samples.
-        if with_replay(|replay| !replay.is_paused()).unwrap_or_default() {
+        if is_counting() {
             self.quiet.passes(self.clock.since_start(began));
         }
         self.schedule.tick_is_over();

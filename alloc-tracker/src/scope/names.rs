@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use alloc_replay::{NameId, OTHER_SCOPES, Parts, RESERVED_NAMES as RESERVED, ScopeId, ScopeNames, TRACKER};
-use alloc_timeline::{Scope, inherited_name};
+use alloc_timeline::{NONE, Scope, inherited_name};
 use rustc_hash::FxHasher;
 
 use super::table::Table;
@@ -29,6 +29,10 @@ const NO_NAME: NameId = 0;
 const OTHER_NAME_ID: NameId = OTHER_SCOPES as NameId;
 
 static NAMES: Table<String, MAX_NAMES, { 2 * MAX_NAMES }> = Table::new(RESERVED.len() as u32);
+/// The names of marks: a program may have a mark of another name in each step. Their numbers begin at [`MAX_NAMES`].
+static MARKS: Table<String, MAX_NAMES, { 2 * MAX_NAMES }> = Table::new(1);
+/// The number of the names of marks that found no room.
+const OTHER_MARKS: NameId = MAX_NAMES as NameId;
 static SCOPES: Table<Numbered, MAX_SCOPES, INDEX> = Table::new(RESERVED.len() as u32);
 /// What layers are. As many as scopes, because a layer without a scope is none.
 static LAYER_KINDS: Table<LayerKind, MAX_SCOPES, INDEX> = Table::new(0);
@@ -52,8 +56,17 @@ pub fn name(text: &str) -> NameId {
     known_name(text).unwrap_or_else(|| intern_name(text))
 }
 
+/// The number of a mark's name.
+pub fn mark_name(text: &str) -> NameId {
+    MARKS.intern(hash(text), |held| held == text, || text.to_owned()).map_or(OTHER_MARKS, |number| OTHER_MARKS + number)
+}
+
 /// The number of a phase, layer or operator name that has one already. Allocates nothing.
 pub fn known_name(text: &str) -> Option<NameId> {
+    // In files, and wherever names are shown, this stands for no name.
+    if text == NONE {
+        return Some(NO_NAME);
+    }
     let interned = NAMES.find_number(hash(text), |held| held == text);
     interned.or_else(|| RESERVED.iter().position(|&reserved| reserved == text).map(|number| number as NameId))
 }
@@ -142,6 +155,8 @@ pub fn parts(scope: ScopeId) -> Parts {
 pub fn text(name: NameId) -> &'static str {
     match RESERVED.get(name as usize) {
         Some(reserved) => reserved,
+        None if name == OTHER_MARKS => "other marks",
+        None if name > OTHER_MARKS => MARKS.get(name - OTHER_MARKS).map_or("", String::as_str),
         None => NAMES.get(name).map_or("", String::as_str),
     }
 }
@@ -177,13 +192,14 @@ pub fn layer_kinds(first: usize) -> impl Iterator<Item = &'static LayerKind> {
 }
 
 /// The addresses that the tables occupy.
-pub fn ranges() -> [(usize, usize); 3] {
+pub fn ranges() -> [(usize, usize); 4] {
     let (names, scopes) = (ptr::from_ref(&NAMES).addr(), ptr::from_ref(&SCOPES).addr());
-    let kinds = ptr::from_ref(&LAYER_KINDS).addr();
+    let (kinds, marks) = (ptr::from_ref(&LAYER_KINDS).addr(), ptr::from_ref(&MARKS).addr());
     [
         (names, names + size_of_val(&NAMES)),
         (scopes, scopes + size_of_val(&SCOPES)),
         (kinds, kinds + size_of_val(&LAYER_KINDS)),
+        (marks, marks + size_of_val(&MARKS)),
     ]
 }
 
@@ -222,6 +238,13 @@ mod tests {
     use alloc_replay::{NOBODY, OTHER_NAME, RUNTIME};
 
     use super::*;
+
+    #[test]
+    fn marks_take_no_names_from_scopes() {
+        let (names, mark) = (NAMES.len(), mark_name("after step 1"));
+        assert_eq!((text(mark), mark_name("after step 1"), NAMES.len()), ("after step 1", mark, names));
+        assert_eq!((text(OTHER_MARKS), name("(none)")), ("other marks", NO_NAME));
+    }
 
     #[test]
     fn one_scope_one_number() {

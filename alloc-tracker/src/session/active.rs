@@ -1,8 +1,9 @@
 //! The session that records in this process, and its end: by `finish`, by drop, or with the process.
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
+use std::time::Duration;
 
 use alloc_replay::Event;
 use alloc_timeline::Ending;
@@ -14,14 +15,38 @@ use crate::ledger::{as_tracker, stopwatch};
 use crate::recorder::{Finished, Handle, Recorder, Request, StepClock, ask, is_recorded};
 use crate::sys;
 
-/// The recorder, and the id of the process that started it. A forked child inherits the value, but not the recorder's
-/// thread; the id tells the two apart.
-type Active = Mutex<Option<(u32, Recorder)>>;
-static FIRST: Active = Mutex::new(None);
+/// The session of this process, if it has one.
+#[derive(Default)]
+struct Active {
+    current: Option<Current>,
+    /// While a thread ends a session: the process and the thread, and what is left of the recorder.
+    ending: Option<(u32, u32, Handle)>,
+}
+
+/// A session that records.
+struct Current {
+    /// The process that started it. A forked child inherits the value, but not the recorder's thread; this tells the two apart.
+    process: u32,
+    /// The session's number among those of this process and of the processes before it.
+    session: u64,
+    recorder: Recorder,
+}
+
+impl Current {
+    fn is_own(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+static FIRST: Mutex<Active> = Mutex::new(Active { current: None, ending: None });
 /// The current session. A forked child replaces it with a new, empty one: another thread of the parent may have held
 /// the old mutex at the fork, and that thread does not exist in the child to unlock it.
-static ACTIVE: AtomicPtr<Active> = AtomicPtr::new(ptr::from_ref(&FIRST).cast_mut());
+static ACTIVE: AtomicPtr<Mutex<Active>> = AtomicPtr::new(ptr::from_ref(&FIRST).cast_mut());
+/// How many sessions were started.
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
 static AT_EXIT: Once = Once::new();
+/// So often a thread that calls `exit` asks whether another one has ended the session.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// The result of a finished session.
 ///
@@ -47,32 +72,29 @@ pub struct Report {
     pub losses: Vec<String>,
 }
 
-fn active() -> MutexGuard<'static, Option<(u32, Recorder)>> {
+fn active() -> MutexGuard<'static, Active> {
     // SAFETY: the pointer leads to `FIRST` or to a box that `forked` has leaked; both live as long as the process.
-    let active: &'static Active = unsafe { &*ACTIVE.load(Ordering::Acquire) };
+    let active: &'static Mutex<Active> = unsafe { &*ACTIVE.load(Ordering::Acquire) };
     active.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-fn is_own(process: u32) -> bool {
-    process == std::process::id()
 }
 
 /// The handle of this process's recorder. While somebody uses it, the session is not locked, so that steps and facts need not wait.
 fn own_handle() -> Option<Handle> {
-    active().as_ref().filter(|(process, _)| is_own(*process)).map(|(_, recorder)| recorder.handle())
+    active().current.as_ref().filter(|current| current.is_own()).map(|current| current.recorder.handle())
 }
 
-/// Starts a recorder with `start`, unless this process has one already.
-pub fn install(start: impl FnOnce() -> Result<Recorder, SessionError>) -> Result<(), SessionError> {
+/// Starts a recorder with `start`, unless this process has one already. Returns the session's number.
+pub fn install(start: impl FnOnce() -> Result<Recorder, SessionError>) -> Result<u64, SessionError> {
     let mut active = active();
-    if is_recorded() && active.as_ref().is_some_and(|(process, _)| is_own(*process)) {
+    if is_recorded() && active.current.as_ref().is_some_and(Current::is_own) {
         return Err(SessionError::AlreadyRecording);
     }
-    // The one before was ended from outside, by `alloc-tracker stop`: its thread has written its file.
-    let ended = active.take_if(|(process, _)| is_own(*process));
-    drop(ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)));
-    let fresh = start()?;
-    if let Some((_, parents)) = active.replace((std::process::id(), fresh)) {
+    // The one before was ended by the recorder's thread, for `alloc-tracker stop` or before an exec that failed: its file is written.
+    let ended = active.current.take_if(|current| current.is_own());
+    drop(ended.and_then(|current| current.recorder.stop(Ending::Exit)));
+    let (process, recorder) = (std::process::id(), start()?);
+    let session = SESSIONS.fetch_add(1, Ordering::Relaxed) + 1;
+    if let Some(parents) = active.current.replace(Current { process, session, recorder }) {
         // The value was inherited through a fork. Dropping it would end the parent's recording, and would free memory
         // that the parent's recorder thread may have been using at the fork.
         std::mem::forget(parents);
@@ -81,14 +103,14 @@ pub fn install(start: impl FnOnce() -> Result<Recorder, SessionError>) -> Result
         // SAFETY: `at_exit` has the signature that atexit calls, and it stays loaded for the process's life.
         unsafe { libc::atexit(at_exit) };
     });
-    Ok(())
+    Ok(session)
 }
 
 /// Adds a fact about the run; does nothing when no session is recording.
 pub fn fact(key: &str, value: Fact) {
     as_tracker(|| {
-        if let Some((_, recorder)) = active().as_ref() {
-            recorder.fact(key, value.into_json());
+        if let Some(current) = active().current.as_ref() {
+            current.recorder.fact(key, value.into_json());
         }
     });
 }
@@ -102,8 +124,8 @@ pub fn mark_with_book(name: &str) {
 pub fn time_step(tell: fn(&mut StepClock)) {
     if stopwatch::is_on() {
         as_tracker(|| {
-            if let Some((_, recorder)) = active().as_ref().filter(|(process, _)| is_own(*process)) {
-                recorder.time_step(tell);
+            if let Some(current) = active().current.as_ref().filter(|current| current.is_own()) {
+                current.recorder.time_step(tell);
             }
         });
     }
@@ -113,17 +135,32 @@ pub fn time_step(tell: fn(&mut StepClock)) {
 pub fn dump() -> Result<PathBuf, SessionError> {
     as_tracker(|| {
         let (path, stored) = own_handle().and_then(|recorder| recorder.dump()).ok_or(SessionError::Ended)?;
-        stored.map(|()| path.clone()).map_err(|source| SessionError::Output { path, source })
+        stored.map(|()| path.clone()).map_err(|reason| SessionError::Output { path, reason })
     })
 }
 
-/// Ends the recording and writes its file.
-pub fn finish(ending: Ending) -> Result<Report, SessionError> {
-    sys::without_cancellation(|| as_tracker(|| finish_here(ending)))
+/// Ends the recording and writes its file. `session`: which session's; `None` for whatever records.
+pub fn finish(session: Option<u64>, ending: Ending) -> Result<Report, SessionError> {
+    sys::without_cancellation(|| as_tracker(|| finish_here(session, ending)))
 }
 
-fn finish_here(ending: Ending) -> Result<Report, SessionError> {
-    let (_, recorder) = active().take_if(|(process, _)| is_own(*process)).ok_or(SessionError::Ended)?;
+fn finish_here(session: Option<u64>, ending: Ending) -> Result<Report, SessionError> {
+    let recorder = {
+        let mut active = active();
+        let is_it = |current: &Current| current.is_own() && session.is_none_or(|session| session == current.session);
+        let Current { process, recorder, .. } =
+            active.current.take_if(|current| is_it(current)).ok_or(SessionError::Ended)?;
+        active.ending = Some((process, sys::thread_id(), recorder.handle()));
+        recorder
+    };
+    let ended = end(recorder, ending);
+    let handle = active().ending.take();
+    // With the last handle a thread of the tracker's ends, for which the lock is not to be held.
+    drop(handle);
+    ended
+}
+
+fn end(recorder: Recorder, ending: Ending) -> Result<Report, SessionError> {
     if step_state::session_ends() {
         step_state::tell(&Event::StepEnded);
         recorder.time_step(StepClock::end);
@@ -131,16 +168,24 @@ fn finish_here(ending: Ending) -> Result<Report, SessionError> {
     let Finished { path, log, stored, peak_bytes, losses } = recorder.stop(ending).ok_or(SessionError::Ended)?;
     match stored {
         Ok(()) => Ok(Report { path, peak_bytes, losses }),
-        Err(source) => Err(SessionError::Store { path, log, source }),
+        Err(reason) => Err(SessionError::Store { path, log, reason, losses }),
     }
 }
 
-/// Makes room for another session after one that the recorder's thread has ended by itself.
-pub fn forget_ended() {
-    let ended = as_tracker(|| active().take_if(|(process, _)| is_own(*process)));
-    // Its thread has nothing more to do, and is joined here.
-    let join = || ended.and_then(|(_, recorder)| recorder.stop(Ending::Exit)).map(drop);
-    sys::without_cancellation(|| as_tracker(join));
+/// Waits until no other thread ends a session: the process would end before the timeline is written.
+fn wait_for_others() {
+    loop {
+        let handle = match &active().ending {
+            Some((process, thread, handle)) if *process == std::process::id() && *thread != sys::thread_id() => {
+                handle.clone()
+            }
+            _ => return,
+        };
+        // The other one may wait for a function of the program's that this thread is in.
+        handle.session_ends();
+        drop(handle);
+        let _ = sys::StopFlag::default().sleep(BETWEEN_LOOKS);
+    }
 }
 
 extern "C" fn at_exit() {
@@ -150,10 +195,13 @@ extern "C" fn at_exit() {
     }
     // A panic must not unwind into C. An error has no caller to go to any more; where the timeline could not be
     // written, the log is still there.
-    let _ = std::panic::catch_unwind(|| finish(Ending::Exit));
+    let _ = std::panic::catch_unwind(|| {
+        let _ = finish(None, Ending::Exit);
+        sys::without_cancellation(|| as_tracker(wait_for_others));
+    });
 }
 
 /// Runs in a forked child: the recording and its thread belong to the parent, so the child begins without a session.
 pub fn forked() {
-    ACTIVE.store(as_tracker(|| Box::into_raw(Box::new(Mutex::new(None)))), Ordering::Release);
+    ACTIVE.store(as_tracker(|| Box::into_raw(Box::new(Mutex::new(Active::default())))), Ordering::Release);
 }

@@ -74,6 +74,9 @@ impl Default for SessionBuilder {
     }
 }
 
+/// The longest time between two samples: a year.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
+
 impl SessionBuilder {
     /// Sets the path of the timeline; the default is `run.timeline.json`. The process id replaces `%p` in the file's name.
     pub fn output(mut self, path: impl AsRef<Path>) -> Self {
@@ -81,11 +84,11 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the time between two samples, which is at least 1 ms. The default is 10 ms, and more, up to 40 ms, where samples would otherwise take
+    /// Sets the time between two samples, which is at least 1 ms and at most a year. The default is 10 ms, and more, up to 40 ms, where samples would otherwise take
     /// more than half a percent of a processor. Peaks do not depend on it, because the recorder also replays what happened
     /// between two samples.
     pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = Interval::Given(interval.max(Duration::from_millis(1)));
+        self.interval = Interval::Given(interval.clamp(Duration::from_millis(1), LONGEST_INTERVAL));
         self
     }
 
@@ -187,13 +190,13 @@ impl SessionBuilder {
             let (limit_mib, left_mib) = (room.limit_bytes >> 20, room.left_bytes >> 20);
             return Err(SessionError::Room { limit: room.bound.resource().unwrap_or_default(), limit_mib, left_mib });
         }
-        active::install(|| {
+        let session = active::install(|| {
             // Another thread frees what the options hold, and publishes that: what this one has counted must be published too.
             publish_own();
             Recorder::start(|| self.plan(resolutions, allocator), SessionError::Thread)
         })?;
         step_state::session_starts();
-        Ok(Session::new())
+        Ok(Session::new(session))
     }
 
     fn plan(self, resolutions: Vec<Resolution>, allocator: Allocator) -> Result<Plan, SessionError> {
@@ -201,7 +204,7 @@ impl SessionBuilder {
         // The path is made absolute now, because the program may change its working directory before the end.
         let path = std::path::absolute(&path).unwrap_or(path);
         let control = Control::open(&path);
-        let mut output = Output::open(path.clone()).map_err(|source| SessionError::Output { path, source })?;
+        let mut output = Output::open(path.clone()).map_err(|reason| SessionError::Output { path, reason })?;
         let mut losses = Vec::from_iter(sampling::problem());
         let first = self.first_records(resolutions, allocator);
         let mut thresholds = self.thresholds;

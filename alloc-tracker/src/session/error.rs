@@ -19,16 +19,16 @@ pub enum SessionError {
     #[error("a session is recording already; finish it before starting another")]
     AlreadyRecording,
     /// The timeline, or a dump of it, cannot be written to this path.
-    #[error("{path}: the timeline cannot be written there; choose another path with SessionBuilder::output")]
+    #[error("{path}: the timeline cannot be written there: {reason}; choose another path with SessionBuilder::output")]
     Output {
         /// The path of the timeline or the dump.
         path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
+        /// Why not: mostly what the operating system said.
+        reason: std::io::Error,
     },
     /// The operating system has no thread for the recorder.
-    #[error("the recorder's thread cannot be started")]
-    Thread(#[source] std::io::Error),
+    #[error("the recorder's thread cannot be started: {0}")]
+    Thread(std::io::Error),
     /// Rust's allocations and C's go to two allocators, so that the tracker cannot tell which of the two a block came
     /// from.
     #[error(
@@ -49,18 +49,28 @@ pub enum SessionError {
         left_mib: u64,
     },
     /// The run is over and its timeline could not be written.
-    #[error("{path}: the timeline could not be written; the log {log} holds what was recorded: `viewer recover {log}`")]
+    #[error(
+        "{path}: the timeline could not be written: {reason}; the log {log} holds what was recorded{}: `viewer recover {log}`",
+        but_for(losses)
+    )]
     Store {
         /// The path of the timeline that could not be written.
         path: PathBuf,
         /// The path of the log beside it, which holds the recording.
         log: PathBuf,
         /// What the operating system said.
-        source: std::io::Error,
+        reason: std::io::Error,
+        /// What the recording lost, one sentence for each loss; for example that the log ends early.
+        losses: Vec<String>,
     },
     /// The session has ended already, for example because another thread has called `exit`.
     #[error("the session has ended already")]
     Ended,
+}
+
+/// What the log does not hold.
+fn but_for(losses: &[String]) -> String {
+    if losses.is_empty() { String::new() } else { format!(" but for this: {}", losses.join("; ")) }
 }
 
 impl SessionError {

@@ -12,7 +12,10 @@ use crate::recorder::StepClock;
 use crate::{ledger, scope};
 
 /// A session that is recording. A process has one session at a time. Dropping the handle finishes the session; so does
-/// a panic that unwinds through it, and so does the end of the process through `exit`.
+/// a panic that unwinds through it, and so does the end of the process through `exit`. A handle whose session has ended finishes no other.
+///
+/// What tells the recorder something (steps, marks, guards of scopes) may call the allocator on the thread that calls it. So a signal handler
+/// that allocates may wait for ever if it interrupts one of these, as it may if it interrupts `malloc`.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), alloc_tracker::SessionError> {
@@ -28,23 +31,25 @@ use crate::{ledger, scope};
 #[derive(Debug)]
 #[must_use = "dropping a session finishes it: bind it for as long as it should record"]
 pub struct Session {
-    open: bool,
+    /// The session's number; `None` for a handle that finishes nothing when it is dropped.
+    session: Option<u64>,
 }
 
 impl Session {
     /// The handle of the session that was just installed.
-    pub(super) fn new() -> Self {
-        Session { open: true }
+    pub(super) fn new(session: u64) -> Self {
+        Session { session: Some(session) }
     }
 
     /// A handle of whatever session records, for code that has not started it: dropping this one finishes nothing. Without a
     /// session, nothing that is told to it has an effect.
     #[doc(hidden)]
     pub fn of_this_process() -> Self {
-        Session { open: false }
+        Session { session: None }
     }
 
-    /// Adds a mark: a named instant, with the live bytes at it.
+    /// Adds a mark: a named instant, with the live bytes at it. A process has room for 65,536 different names of marks; those beyond are
+    /// called `other marks`.
     ///
     /// ```no_run
     /// # let session = alloc_tracker::Session::builder().start()?;
@@ -79,16 +84,13 @@ impl Session {
     /// Begins a step, which ends when the guard is dropped. The timeline has the peak of each step. Steps are numbered
     /// from 1.
     pub fn step(&self) -> StepGuard<'_> {
-        self.begin_step();
-        StepGuard(self)
+        StepGuard(self, begin_step())
     }
 
     /// Begins a step, and ends the one before if it is open. Where a step is a block of Rust code, [`step`](Self::step)
     /// is simpler.
     pub fn begin_step(&self) {
-        step_state::program_begins();
-        active::time_step(StepClock::begin);
-        tell(&Event::StepBegan);
+        begin_step();
     }
 
     /// Ends the open step; does nothing when no step is open.
@@ -157,23 +159,23 @@ impl Session {
     }
 
     fn finish_as(mut self, ending: Ending) -> Result<Report, SessionError> {
-        self.open = false;
-        active::finish(ending)
+        active::finish(self.session.take(), ending)
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.open {
+        if let Some(session) = self.session.take() {
             let ending = if std::thread::panicking() { Ending::Panic } else { Ending::Finished };
             // `drop` has no caller to hand an error to. Where the timeline could not be written, the log is still
             // there.
-            let _ = active::finish(ending);
+            let _ = active::finish(Some(session), ending);
         }
     }
 }
 
-/// An open step, made by [`Session::step`]. Dropping the guard ends the step.
+/// An open step, made by [`Session::step`]. Dropping the guard ends the step, unless another one has begun since: `step = session.step();` in a
+/// loop drops the guard of the step before when the next has begun.
 ///
 /// ```no_run
 /// # let session = alloc_tracker::Session::builder().start()?;
@@ -185,15 +187,25 @@ impl Drop for Session {
 /// ```
 #[derive(Debug)]
 #[must_use = "the step ends when the guard is dropped: bind it, `let _step = session.step();`"]
-pub struct StepGuard<'a>(&'a Session);
+pub struct StepGuard<'a>(&'a Session, u64);
 
 impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
-        self.0.end_step();
+        if step_state::is_latest(self.1) {
+            self.0.end_step();
+        }
     }
 }
 
+/// Begins a step, and ends the one before if it is open. Returns its number, which no other step of the process has.
+fn begin_step() -> u64 {
+    let number = step_state::program_begins();
+    active::time_step(StepClock::begin);
+    tell(&Event::StepBegan);
+    number
+}
+
 fn mark(name: &str, with_owners: bool) {
-    let name = ledger::as_tracker(|| scope::name(name));
+    let name = ledger::as_tracker(|| scope::mark_name(name));
     tell(&Event::Mark { name, with_owners });
 }

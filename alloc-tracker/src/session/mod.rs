@@ -10,7 +10,7 @@ mod handle;
 
 mod builder;
 
-pub use active::{Report, forget_ended, forked};
+pub use active::{Report, forked};
 pub use builder::SessionBuilder;
 pub use error::SessionError;
 pub use fact::Fact;

@@ -1,5 +1,5 @@
 //! Who says where steps begin and end: the program, or, while it does not, operators.
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use alloc_replay::Event;
 
@@ -15,15 +15,23 @@ const UPDATED: u8 = 2;
 const PROGRAM: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(NONE);
+/// How many steps the program has begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// A session starts.
 pub fn session_starts() {
     STATE.store(NONE, Ordering::Relaxed);
 }
 
-/// The program begins a step of its own.
-pub fn program_begins() {
+/// The program begins a step of its own. Returns its number.
+pub fn program_begins() -> u64 {
     STATE.store(PROGRAM, Ordering::Relaxed);
+    BEGUN.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// Whether the program has begun no other step since that one.
+pub fn is_latest(step: u64) -> bool {
+    BEGUN.load(Ordering::Relaxed) == step
 }
 
 /// An operator with a gradient to come runs. Returns whether a step begins with it.

@@ -26,6 +26,9 @@ pub fn grows_without_sample(_: &Slot, _: u64, _: ScopeId) -> bool {
     true
 }
 
+/// A library was unloaded.
+pub fn code_was_unloaded() {}
+
 /// A block is sampled.
 #[inline(always)]
 pub fn sample(_: Option<&Slot>, _: &Sample) {}

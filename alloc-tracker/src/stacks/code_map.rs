@@ -6,12 +6,14 @@
 //! sample *pins* the current map, and an old map is freed when no thread has it pinned (hazard pointers: Michael,
 //! "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004).
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use framehop::{MustNotAllocateDuringUnwind, UnwinderNative};
 
+use super::elf::Part;
+
 /// The unwinder of this machine's architecture.
-pub type Native = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
+pub type Native = UnwinderNative<Part, MustNotAllocateDuringUnwind>;
 
 /// A frame is a number of 64 bits: in this many low bits the address within its file, above them the file's number.
 pub const ADDRESS_BITS: u32 = 48;
@@ -35,14 +37,16 @@ pub struct CodeMap {
     pub unwinder: Native,
     /// The ranges, sorted by start.
     pub ranges: Vec<Range>,
+    /// The addresses of code that is in no file, in order.
+    others: Vec<std::ops::Range<u64>>,
     /// The map's generation: what [`generation`] returns while it is the current map. [`Retired::replace_current`] sets it.
     generation: u32,
 }
 
 impl CodeMap {
     /// A map that is not the current one yet.
-    pub fn new(unwinder: Native, ranges: Vec<Range>) -> Self {
-        CodeMap { unwinder, ranges, generation: 0 }
+    pub fn new(unwinder: Native, ranges: Vec<Range>, others: Vec<std::ops::Range<u64>>) -> Self {
+        CodeMap { unwinder, ranges, others, generation: 0 }
     }
 
     /// The map's generation, see [`generation`].
@@ -58,6 +62,12 @@ impl CodeMap {
         let in_file = address.wrapping_sub(range.base) & ((1 << ADDRESS_BITS) - 1);
         (address < range.end).then_some(u64::from(range.file) << ADDRESS_BITS | in_file)
     }
+
+    /// Whether there is code at an address of which it is known that it is in no file.
+    pub fn is_without_file(&self, address: u64) -> bool {
+        let next = self.others.partition_point(|range| range.start <= address);
+        next.checked_sub(1).is_some_and(|before| self.others[before].contains(&address))
+    }
 }
 
 /// How many threads can take a sample at the same time.
@@ -69,6 +79,9 @@ static CURRENT: AtomicPtr<CodeMap> = AtomicPtr::new(ptr::null_mut());
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The map that each reader has pinned; null for none.
 static PINNED: [AtomicPtr<CodeMap>; READERS] = [const { AtomicPtr::new(ptr::null_mut()) }; READERS];
+/// See [`doubt`] and [`trust`].
+static UNLOADS: AtomicU64 = AtomicU64::new(0);
+static TRUSTED: AtomicU64 = AtomicU64::new(0);
 /// Set when a sample found an address that is in no range.
 static MISSED: AtomicBool = AtomicBool::new(false);
 
@@ -114,6 +127,28 @@ pub fn note_missed() {
 /// Whether [`note_missed`] was called since the last call of this.
 pub fn take_missed() -> bool {
     MISSED.swap(false, Ordering::Relaxed)
+}
+
+/// Notes that code was unloaded. Other code may be in its place, and its file may be written to. So there are no stacks until a code map is
+/// made that knows: see [`trust`].
+pub fn doubt() {
+    UNLOADS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// How many times [`doubt`] was called.
+pub fn unloads() -> u64 {
+    UNLOADS.load(Ordering::SeqCst)
+}
+
+/// Whether code was unloaded of which the current map says something.
+#[inline]
+pub fn is_doubted() -> bool {
+    UNLOADS.load(Ordering::Acquire) != TRUSTED.load(Ordering::Acquire)
+}
+
+/// Notes that the current map was made after so many calls of [`doubt`].
+pub fn trust(unloads: u64) {
+    TRUSTED.store(unloads, Ordering::SeqCst);
 }
 
 /// Maps that are no longer current, but may still be pinned.

@@ -13,6 +13,8 @@
 //! next sample (`ledger/slot.rs`), and a sampled block gets a tag that the hot path leaves alone (`door/room.rs`). Where they are
 //! frequent, no lane is ever opened, and every block takes the cold path. Samples are taken only while a session records.
 //!
+//! Files are read by the recorder alone (`elf.rs`; `loaded.rs` for those that were deleted).
+//!
 //! During an allocation or a free, nothing here allocates, waits, or calls the dynamic loader. A sample whose calls
 //! cannot be found stands for as many bytes as any other; it has no stack.
 //!
@@ -31,6 +33,8 @@ mod elf;
 pub mod functions;
 #[cfg(feature = "stacks")]
 pub mod interpreter;
+#[cfg(feature = "stacks")]
+mod loaded;
 #[cfg(feature = "stacks")]
 mod modules;
 #[cfg(feature = "stacks")]
@@ -52,10 +56,10 @@ mod unwind;
 pub use absent::*;
 #[cfg(feature = "stacks")]
 pub use code_map::ADDRESS_BITS;
-#[cfg(feature = "stacks")]
-pub use modules::Modules;
 #[cfg(all(test, feature = "stacks"))]
 pub use modules::with_modules;
+#[cfg(feature = "stacks")]
+pub use modules::{KnownFile, Modules};
 #[cfg(feature = "stacks")]
 pub use samples::*;
 #[cfg(feature = "stacks")]

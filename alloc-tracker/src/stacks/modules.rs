@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! /proc/self/maps -> mappings with code, each of a file -> the file's own unwind tables, mapped a second time -> code map
+//!                 \-> mappings with code of no file (a just-in-time compiler's, the kernel's) --------------------^
 //! ```
 //!
 //! The tables are read from the files and not from where the loader has mapped them, because a library may be unloaded
 //! while they are read. The loader is not called at all, so no thread has to wait for its lock.
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -17,13 +20,14 @@ use procfs_core::FromBufRead;
 use procfs_core::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 
 use super::code_map::{self, ADDRESS_BITS, CodeMap, Native, Range, Retired};
-use super::elf::{self, Elf};
+use super::elf::{self, File as ElfFile, Stamp};
 use super::interpreter::NO_FILE;
+use super::loaded::loaded;
 
 /// The number of files; file numbers are below it.
 const MAX_FILES: usize = NO_FILE as usize;
 
-/// A mapping with code: a line of `/proc/self/maps`.
+/// A mapping with code of a file: a line of `/proc/self/maps`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Piece {
     start: u64,
@@ -31,17 +35,44 @@ struct Piece {
     offset: u64,
     /// Major and minor number of the device, and the inode on it.
     inode: Inode,
+    /// The path that the file had when it was mapped.
     path: PathBuf,
+}
+
+/// What the kernel writes behind the path of a file that has another name now, or none.
+const DELETED: &str = " (deleted)";
+
+/// All code that is mapped.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Mapped {
+    /// The code of files, and whether the file is still at its path.
+    pieces: HashMap<Piece, bool>,
+    /// The addresses of all other code, in order.
+    others: Vec<std::ops::Range<u64>>,
 }
 
 type Inode = (i32, i32, u64);
 
-/// The modules between two sessions. (Their files stay mapped.)
+/// The modules between two sessions.
 static KEPT: Mutex<Option<Modules>> = Mutex::new(None);
 
 /// The most ticks between two renewals. The wait doubles after a renewal that found nothing new: code that is in no
 /// file (a just-in-time compiler's) would otherwise cause a renewal on every tick.
 const MOST_PATIENCE: u32 = 100;
+
+/// A file that has or had code in this process.
+#[derive(Debug)]
+pub struct KnownFile {
+    /// Its number.
+    pub number: u16,
+    /// Where it was when it was opened.
+    pub path: PathBuf,
+    inode: Inode,
+    /// As it was opened.
+    pub stamp: Stamp,
+    /// What is kept of it; `None` where it is unusable.
+    pub elf: Option<ElfFile>,
+}
 
 /// The loaded code as of the last renewal, see the module.
 #[derive(Default)]
@@ -49,8 +80,10 @@ pub struct Modules {
     /// The number of each mapping's file, and the memory address of the file's address 0; `None` if the file is
     /// unusable.
     pieces: HashMap<Piece, Option<(u16, u64)>>,
-    /// Path, device and inode, and parsed bytes of each file, by its number.
-    files: Vec<(PathBuf, Inode, Option<&'static Elf>)>,
+    /// The files, by their numbers.
+    files: Vec<KnownFile>,
+    /// See [`Mapped`].
+    others: Vec<std::ops::Range<u64>>,
     /// The unwinder for the next code map.
     unwinder: Native,
     retired: Retired,
@@ -82,50 +115,73 @@ impl Modules {
         }
     }
 
-    /// To be called on every tick. Renews the code map when a sample has found unknown code, unless a renewal was just
+    /// To be called on every tick. Renews the code map when code was unloaded, or a sample has found unknown code, unless a renewal was just
     /// now.
     pub fn tick(&mut self) {
         self.wait = self.wait.saturating_sub(1);
-        if self.wait == 0 && code_map::take_missed() {
+        if code_map::is_doubted() {
+            self.renew();
+        } else if self.wait == 0 && code_map::take_missed() {
             self.patience = if self.renew() { 1 } else { (2 * self.patience).clamp(1, MOST_PATIENCE) };
             self.wait = self.patience;
         }
     }
 
-    /// Brings the modules and the code map up to date. Returns whether anything has changed.
+    /// Brings the modules and the code map up to date. Returns whether the code of a file is there that was not, or is gone.
     fn renew(&mut self) -> bool {
-        let Ok(found) = File::open("/proc/self/maps").map(BufReader::new).and_then(pieces) else { return false };
-        let gone: Vec<Piece> = self.pieces.keys().filter(|&piece| !found.contains(piece)).cloned().collect();
-        let fresh: Vec<Piece> = found.into_iter().filter(|piece| !self.pieces.contains_key(piece)).collect();
-        if gone.is_empty() && fresh.is_empty() && code_map::is_there() && !self.pieces.is_empty() {
-            return false;
-        }
-        // A program that starts loads one library after the other.
-        let only_adds = gone.is_empty() && !self.pieces.is_empty();
-        for piece in gone {
+        let (unloads, in_doubt) = (code_map::unloads(), code_map::is_doubted());
+        let Ok(found) = File::open("/proc/self/maps").map(BufReader::new).and_then(mapped) else { return false };
+        // Where one library was unloaded and another loaded in its place, the file alone may tell the two apart.
+        let is_gone = |piece: &&Piece| match found.pieces.get(piece) {
+            Some(at_its_path) => in_doubt && *at_its_path && self.has_changed(piece),
+            None => true,
+        };
+        let gone: Vec<Piece> = self.pieces.keys().filter(is_gone).cloned().collect();
+        let is_empty = self.pieces.is_empty();
+        for piece in &gone {
             self.unwinder.remove_module(piece.start);
-            self.pieces.remove(&piece);
+            self.pieces.remove(piece);
         }
-        for piece in fresh {
-            let place = self.add(&piece);
-            self.pieces.insert(piece, place);
+        let fresh = found.pieces.into_iter().filter(|(piece, _)| !self.pieces.contains_key(piece));
+        let fresh: Vec<(Piece, bool)> = fresh.collect();
+        let is_same = gone.is_empty() && fresh.is_empty() && code_map::is_there() && !is_empty;
+        if !is_same || found.others != self.others {
+            for (piece, at_its_path) in fresh {
+                let place = self.add(&piece, at_its_path);
+                self.pieces.insert(piece, place);
+            }
+            self.others = found.others;
+            // A program that starts loads one library after the other.
+            self.publish(gone.is_empty() && !is_empty);
         }
-        self.publish(only_adds);
-        true
+        code_map::trust(unloads);
+        !is_same
+    }
+
+    /// Whether the file of a known piece was written to since it was opened.
+    fn has_changed(&self, piece: &Piece) -> bool {
+        let number = self.pieces.get(piece).copied().flatten();
+        let known = number.and_then(|(number, _)| self.files.get(usize::from(number)));
+        known.is_none_or(|known| known.stamp != Stamp::of(&known.path))
     }
 
     /// Adds a mapping. Returns its file's number, and the memory address of the file's address 0.
-    fn add(&mut self, piece: &Piece) -> Option<(u16, u64)> {
-        let known = self.files.iter().position(|(path, inode, _)| *path == piece.path && *inode == piece.inode);
-        let number = known.or_else(|| {
+    fn add(&mut self, piece: &Piece, at_its_path: bool) -> Option<(u16, u64)> {
+        let opened = if at_its_path { elf::open(&piece.path) } else { loaded(begin_of_file(piece)?) };
+        let (stamp, path, inode) =
+            (opened.as_ref().map(|opened| opened.stamp).unwrap_or_default(), &piece.path, piece.inode);
+        let is_it = |known: &KnownFile| known.path == *path && known.inode == inode && known.stamp == stamp;
+        let number = self.files.iter().position(is_it).or_else(|| {
+            let elf = opened.as_ref().map(|opened| opened.file.clone());
             let room = self.files.len() < MAX_FILES;
-            room.then(|| self.files.push((piece.path.clone(), piece.inode, elf::open(&piece.path))))?;
-            Some(self.files.len() - 1)
+            let number = self.files.len();
+            room.then(|| self.files.push(KnownFile { number: number as u16, path: path.clone(), inode, stamp, elf }))?;
+            Some(number)
         })?;
-        let file = self.files[number].2?;
-        let base = piece.start.wrapping_sub(elf::address_of(file, piece.offset)?);
-        let sections = elf::sections(file);
-        self.unwinder.add_module(Module::new(String::new(), piece.start..piece.end, base, sections));
+        let opened = opened?;
+        let base = piece.start.wrapping_sub(opened.file.address_of(piece.offset)?);
+        let lowest = base.wrapping_add(opened.file.lowest);
+        self.unwinder.add_module(Module::new(String::new(), piece.start..piece.end, lowest, opened.sections));
         Some((number as u16, base))
     }
 
@@ -136,20 +192,43 @@ impl Modules {
         };
         let mut ranges: Vec<_> = self.pieces.iter().filter_map(range).collect();
         ranges.sort_unstable();
-        self.retired.replace_current(CodeMap::new(self.unwinder.clone(), ranges), only_adds);
+        let unusable = self.pieces.iter().filter(|(_, place)| place.is_none()).map(|(piece, _)| piece.start..piece.end);
+        let mut others: Vec<_> = self.others.iter().cloned().chain(unusable).collect();
+        others.sort_unstable_by_key(|range| range.start);
+        self.retired.replace_current(CodeMap::new(self.unwinder.clone(), ranges, others), only_adds);
     }
 
-    /// The path of a frame's file, and the address in that file.
-    pub fn place(&self, frame: u64) -> Option<(&Path, u64)> {
-        let (path, ..) = self.files.get((frame >> ADDRESS_BITS) as usize)?;
-        Some((path, frame & ((1 << ADDRESS_BITS) - 1)))
+    /// A frame's file, and the address in that file.
+    pub fn place(&self, frame: u64) -> Option<(&KnownFile, u64)> {
+        let file = self.files.get((frame >> ADDRESS_BITS) as usize)?;
+        Some((file, frame & ((1 << ADDRESS_BITS) - 1)))
+    }
+}
+
+impl KnownFile {
+    /// Whether the file at its path is still the one that was opened: by the linker's number, where it has one.
+    pub fn is_there_still(&self) -> bool {
+        let Some(known) = self.elf.as_ref() else { return false };
+        if known.build_id.is_empty() {
+            return self.stamp != Stamp::default() && self.stamp == Stamp::of(&self.path);
+        }
+        elf::open(&self.path).is_some_and(|opened| opened.file.build_id == known.build_id)
     }
 
-    /// The path at which the debug information of a frame's file would be, if it is kept in a file of its own.
-    pub fn debug_path(&self, frame: u64) -> Option<PathBuf> {
-        let (.., file) = self.files.get((frame >> ADDRESS_BITS) as usize)?;
-        elf::debug_path((*file)?)
+    /// The file that has the debug information of this one, if that is kept in a file of its own: a file with the same number.
+    pub fn debug_path(&self) -> Option<PathBuf> {
+        let known = self.elf.as_ref().filter(|known| !known.build_id.is_empty())?;
+        let is_its = |path: &PathBuf| elf::open(path).is_some_and(|opened| opened.file.build_id == known.build_id);
+        known.debug_paths(&self.path).into_iter().find(is_its)
     }
+}
+
+/// Where the first byte of a piece's file is mapped.
+fn begin_of_file(piece: &Piece) -> Option<u64> {
+    let maps = MemoryMaps::from_buf_read(BufReader::new(File::open("/proc/self/maps").ok()?)).ok()?;
+    let of_it = |map: &&MemoryMap| (map.dev.0, map.dev.1, map.inode) == piece.inode && map.offset == 0;
+    let before = maps.iter().filter(|map| map.address.0 <= piece.start).filter(of_it);
+    before.map(|map| map.address.0).max()
 }
 
 /// Keeps other tests from renewing the modules.
@@ -170,11 +249,11 @@ pub fn with_modules<T>(test: impl FnOnce(&Modules, &CodeMap) -> T) -> T {
     result
 }
 
-/// The pieces of code in a text like /proc/self/maps. Most lines are of mappings without code, and are not taken apart.
+/// The code in a text like /proc/self/maps. Most lines are of mappings without code, and are not taken apart.
 ///
 /// # Errors
 /// What could not be read, or is not such a text.
-fn pieces(mut maps: impl BufRead) -> io::Result<HashSet<Piece>> {
+fn mapped(mut maps: impl BufRead) -> io::Result<Mapped> {
     let (mut with_code, mut line) = (Vec::new(), Vec::new());
     while maps.read_until(b'\n', &mut line)? > 0 {
         // The second column, such as `r-xp`.
@@ -185,19 +264,25 @@ fn pieces(mut maps: impl BufRead) -> io::Result<HashSet<Piece>> {
         line.clear();
     }
     let maps = MemoryMaps::from_buf_read(&with_code[..]).map_err(io::Error::other)?;
-    Ok(maps.iter().filter_map(code).collect())
+    let mut found = Mapped::default();
+    for map in maps.iter().filter(|map| map.perms.contains(MMPermissions::EXECUTE)) {
+        match &map.pathname {
+            MMapPath::Path(path) => {
+                let (piece, at_its_path) = piece(map, path);
+                found.pieces.insert(piece, at_its_path);
+            }
+            _ => found.others.push(map.address.0..map.address.1),
+        }
+    }
+    Ok(found)
 }
 
-/// The mapping as a piece of code, if it holds code of a file.
-fn code(map: &MemoryMap) -> Option<Piece> {
-    let MMapPath::Path(path) = &map.pathname else { return None };
-    map.perms.contains(MMPermissions::EXECUTE).then(|| Piece {
-        start: map.address.0,
-        end: map.address.1,
-        offset: map.offset,
-        inode: (map.dev.0, map.dev.1, map.inode),
-        path: path.clone(),
-    })
+/// The mapping as a piece of code, and whether the file is still at its path.
+fn piece(map: &MemoryMap, path: &Path) -> (Piece, bool) {
+    let deleted = path.as_os_str().as_encoded_bytes().strip_suffix(DELETED.as_bytes());
+    let at = deleted.map_or(path, |path| Path::new(OsStr::from_bytes(path)));
+    let (start, end, inode) = (map.address.0, map.address.1, (map.dev.0, map.dev.1, map.inode));
+    (Piece { start, end, offset: map.offset, inode, path: at.to_owned() }, deleted.is_none())
 }
 
 #[cfg(test)]
@@ -209,9 +294,14 @@ mod tests {
         let text = "7f12345000-7f12346000 r-xp 00001000 fe:01 99    /lib/a lib.so\n\
                     7f12346000-7f12347000 r--p 00001000 fe:01 99    /lib/a.so\n\
                     7f12347000-7f12348000 r-xp 00000000 00:00 0     [vdso]\n\
-                    7f12348000-7f12349000 r-xp 00000000 00:00 0 \n";
-        let found: Vec<Piece> = pieces(text.as_bytes()).unwrap().into_iter().collect();
-        let [piece] = &found[..] else { panic!("{found:?}") };
+                    7f12348000-7f12349000 r-xp 00000000 00:00 0 \n\
+                    7f12349000-7f1234a000 r-xp 00001000 fe:01 98    /tmp/b.so (deleted)\n";
+        let found = mapped(text.as_bytes()).unwrap();
+        assert_eq!(found.others, [0x7f12347000..0x7f12348000, 0x7f12348000..0x7f12349000]);
+        let mut pieces: Vec<(Piece, bool)> = found.pieces.into_iter().collect();
+        pieces.sort_by_key(|(piece, _)| piece.start);
+        let [(piece, true), (deleted, false)] = &pieces[..] else { panic!("{pieces:?}") };
+        assert_eq!(deleted.path.to_str(), Some("/tmp/b.so"));
         assert_eq!((piece.start, piece.end, piece.offset), (0x7f12345000, 0x7f12346000, 0x1000));
         assert_eq!((piece.inode, piece.path.to_str()), ((0xfe, 1, 99), Some("/lib/a lib.so")));
     }
@@ -221,7 +311,7 @@ mod tests {
         with_modules(|modules, map| {
             let frame = map.frame(code_is_an_executable_mapping_of_a_file as *const () as u64).unwrap();
             let program = std::env::current_exe().unwrap();
-            assert_eq!(modules.place(frame).map(|(path, _)| path), Some(program.as_path()));
+            assert_eq!(modules.place(frame).map(|(file, _)| &file.path), Some(&program));
             assert_eq!(map.frame(8), None);
         });
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use alloc_replay::{Event, ScopeId, TRACKER};
 
 use super::modules::Modules;
-use super::{addresses, functions, table, unwind};
+use super::{addresses, code_map, functions, table, unwind};
 use crate::ledger::{self, Slot, emit, publish};
 use crate::sampler;
 use crate::settings::sampling;
@@ -55,6 +55,13 @@ pub fn is_due(slot: Option<&Slot>, bytes: u64, scope: ScopeId) -> bool {
 pub fn grows_without_sample(slot: &Slot, bytes: u64, scope: ScopeId) -> bool {
     let needs_none = bytes == 0 || scope == TRACKER || !publish::recording();
     !sampling::is_on() || sampling::is_rare() && (needs_none || slot.counts_without_sample(bytes))
+}
+
+/// Notes that a library was unloaded: what is known of its code is not true any more.
+pub fn code_was_unloaded() {
+    if sampling::is_on() {
+        code_map::doubt();
+    }
 }
 
 /// Bytes of a block that are sampled.

@@ -79,9 +79,12 @@ pub fn prepare() {
     }
 }
 
-/// The number of the calling thread's present stack; [`NO_STACK`] when it cannot be found. `own`: what the thread knows of the stack that
+/// The number of the calling thread's present stack; [`NO_STACK`] when it cannot be found, or code was unloaded just now. `own`: what the thread knows of the stack that
 /// it was started with.
 pub fn stack(own: Option<&OwnStack>) -> u32 {
+    if code_map::is_doubted() {
+        return NO_STACK;
+    }
     let is_free = |reader: &Reader| !reader.taken.swap(true, Ordering::Acquire);
     let Some(number) = ALL.iter().position(is_free) else { return NO_STACK };
     let call = present_call();
@@ -142,7 +145,9 @@ impl Buffers {
         while !walk.by_rules(rules, generation, |address| window.read(address)) {
             let address = walk.call.address.address_for_lookup();
             let Some(frame) = map.frame(address) else {
-                code_map::note_missed();
+                if !map.is_without_file(address) {
+                    code_map::note_missed();
+                }
                 walk.cut = true;
                 return;
             };

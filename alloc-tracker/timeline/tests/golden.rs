@@ -10,11 +10,11 @@ use alloc_timeline::Timeline;
 /// is known what nobody reads again, since limits are watched, since there are processors and energy, since a
 /// device's memory is modelled, since it is measured, since the probes' own processor time is measured, since times are
 /// kept step by step, since a recovered file does not say what only an end tells, since calls say in which file their
-/// code is, since operators tell phases, steps and the kinds of layers, since samples are kept by thread, since child processes are looked at and tensors in shared memory told, and since calls say in
-/// which language they are. None is a version of its own, because a reader that
+/// code is, since operators tell phases, steps and the kinds of layers, since samples are kept by thread, since child processes are looked at and tensors in shared memory told, since calls say in
+/// which language they are, and since scopes say how many blocks labels gave them. None is a version of its own, because a reader that
 /// does not know them misreads nothing. These files are never written anew: when this test fails, the reader or the format changed,
 /// and the format needs a new version.
-fn shipped() -> [(&'static str, Timeline); 18] {
+fn shipped() -> [(&'static str, Timeline); 19] {
     [
         ("v1.timeline.json", full::versions::first_timeline()),
         ("v1-analysis.timeline.json", full::versions::second_timeline()),
@@ -33,7 +33,8 @@ fn shipped() -> [(&'static str, Timeline); 18] {
         ("v1-derived.timeline.json", full::versions::derived_timeline()),
         ("v1-threads.timeline.json", full::versions::threads_timeline()),
         ("v1-children.timeline.json", full::versions::children_timeline()),
-        ("v1-languages.timeline.json", full::timeline()),
+        ("v1-languages.timeline.json", full::versions::languages_timeline()),
+        ("v1-moved.timeline.json", full::timeline()),
     ]
 }
 

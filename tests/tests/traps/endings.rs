@@ -6,7 +6,7 @@ use alloc_timeline::Ending;
 
 use crate::counts::{consistent, held};
 use crate::killed::recovered;
-use crate::run::{Ended, MODES, SESSION, run};
+use crate::run::{Ended, MODES, SESSION, all_modes, run};
 
 const EXIT: &str = env!("CARGO_BIN_EXE_victim-trap-exit");
 
@@ -46,6 +46,15 @@ fn by_exit() {
         let timeline = ended.timeline();
         assert_eq!(timeline.ending, Ending::Exit);
         consistent(&timeline);
+    }
+}
+
+/// The end of the process waits for the thread that writes the timeline.
+#[test]
+fn by_exit_while_another_thread_finishes() {
+    for ended in ends("return while a thread finishes", |status| status.success()) {
+        consistent(&ended.timeline());
+        assert!(!ended.log().exists(), "{}", ended.what);
     }
 }
 
@@ -93,4 +102,9 @@ fn by_a_limit_of_memory() {
             left_a_log(&ended);
         }
     }
+}
+
+#[test]
+fn by_handles_that_are_dropped_late() {
+    all_modes(env!("CARGO_BIN_EXE_victim-trap-handles"), &[]);
 }

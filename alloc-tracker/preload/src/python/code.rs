@@ -100,8 +100,14 @@ pub fn number(memory: impl Memory, layout: &Layout, code_type: u64, code: u64) -
         return None;
     }
     let first = memory.int(code.wrapping_add(layout.code_first_line))?;
-    let name = Bytes::of_text(memory, layout, memory.word(code.wrapping_add(layout.code_name))?)?;
-    let file = Bytes::of_text(memory, layout, memory.word(code.wrapping_add(layout.code_file))?)?;
+    let [name, file] = [layout.code_name, layout.code_file].map(|at| memory.word(code.wrapping_add(at)));
+    // The code that stands between a class that is called and its `__init__` is in no file: CPython gives it the name in place of one
+    // (`_Py_InitCleanup`, from 3.13 on).
+    if name == file {
+        return None;
+    }
+    let name = Bytes::of_text(memory, layout, name?)?;
+    let file = Bytes::of_text(memory, layout, file?)?;
     let table = Bytes::of_table(memory, memory.word(code.wrapping_add(layout.code_lines))?)?;
     let mut hash = u64::from(first.cast_unsigned());
     for bytes in [name, file, table] {

@@ -93,7 +93,12 @@ fn split<'a>(parts: &[i64], whole: u64, name: impl Fn(usize) -> &'a str) -> BTre
         *part -= less;
         surplus -= less;
     }
-    some.into_iter().filter(|(_, part)| *part > 0).map(|(number, part)| (name(number).to_owned(), part)).collect()
+    let mut by_name = BTreeMap::new();
+    for (number, part) in some.into_iter().filter(|(_, part)| *part > 0) {
+        // A phase may be called like what stands for all others.
+        *by_name.entry(name(number).to_owned()).or_default() += part;
+    }
+    by_name
 }
 
 #[cfg(test)]
@@ -105,6 +110,8 @@ mod tests {
         let names = ["a", "b", "c"];
         let parts = split(&[70, -20, 50], 100, |number| names[number]);
         assert_eq!(parts.into_iter().collect::<Vec<_>>(), [("a".to_owned(), 50), ("c".to_owned(), 50)]);
+        let both = split(&[70, 30], 100, |_| "other phases");
+        assert_eq!(both.into_iter().collect::<Vec<_>>(), [("other phases".to_owned(), 100)]);
         assert!(split(&[-3, 2, 1], 0, |number| names[number]).is_empty());
     }
 }

@@ -13,6 +13,7 @@ pub fn totals(counts: &[Counts], reallocations: u64) -> Totals {
         allocations: counts.allocations,
         frees: counts.frees,
         allocated_bytes: counts.allocated,
+        moved_in: counts.moved_in.cast_signed(),
     };
     let by_scope: Vec<ScopeTotals> = program().filter(|(_, counts)| **counts != Counts::default()).map(scope).collect();
     Totals {
@@ -31,10 +32,12 @@ mod tests {
 
     #[test]
     fn the_trackers_own_and_scopes_that_did_nothing_are_left_out() {
-        let did = Counts { allocated: 100, requested: 90, allocations: 2, frees: 1, ..Counts::default() };
+        let moved_in = 1_u64.wrapping_neg();
+        let did = Counts { allocated: 100, requested: 90, allocations: 2, frees: 1, moved_in, ..Counts::default() };
         let totals = totals(&[did, did, Counts::default(), did], 5);
         let scopes: Vec<u32> = totals.by_scope.iter().map(|scope| scope.scope).collect();
         assert_eq!(scopes, [0, 3]);
+        assert_eq!(totals.by_scope[1].moved_in, -1);
         assert_eq!((totals.allocations, totals.frees, totals.allocated_bytes), (4, 2, 200));
         assert_eq!((totals.requested_bytes, totals.reallocations), (Some(180), 5));
     }

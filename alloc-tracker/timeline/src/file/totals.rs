@@ -26,8 +26,16 @@ pub struct ScopeTotals {
     pub scope: u32,
     /// Blocks that it allocated.
     pub allocations: u64,
-    /// How many of those were freed, in whatever scope.
+    /// How many of its blocks were freed, in whatever scope.
     pub frees: u64,
-    /// Usable bytes that it allocated.
+    /// Usable bytes that it allocated, and those of the blocks that it was given, less those of the blocks that it gave away.
     pub allocated_bytes: u64,
+    /// Blocks that it was given by labels that name a layer, less those that it gave away: of its blocks, `allocations + moved_in - frees` are
+    /// live. Absent where it is 0, and in files of older recorders.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub moved_in: i64,
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }

@@ -107,7 +107,7 @@ pub fn records() -> Vec<Record> {
             allocated_bytes: 192,
             reallocations: 1,
             requested_bytes: Some(150),
-            by_scope: vec![ScopeTotals { scope: 1, allocations: 2, frees: 1, allocated_bytes: 128 }],
+            by_scope: vec![ScopeTotals { scope: 1, allocations: 2, frees: 1, allocated_bytes: 128, moved_in: -1 }],
         }),
         Record::AtExit(snapshot(14)),
         Record::OutsideFigures(vec![

@@ -81,7 +81,7 @@ pub fn twelfth_timeline() -> Timeline {
 
 /// The same of a log whose process was killed.
 pub fn twelfth_recovered() -> Timeline {
-    before_derived(before_threads(before_children(before_languages(super::recovered()))))
+    before_derived(before_threads(before_children(before_languages(before_moved(super::recovered())))))
 }
 
 fn before_derived(mut timeline: Timeline) -> Timeline {
@@ -102,7 +102,17 @@ pub fn threads_timeline() -> Timeline {
 
 /// The same with child processes and shared memory, when all calls were of native code.
 pub fn children_timeline() -> Timeline {
-    before_languages(timeline())
+    before_languages(languages_timeline())
+}
+
+/// The same with languages, when it was not said how many blocks labels had given to other scopes.
+pub fn languages_timeline() -> Timeline {
+    before_moved(timeline())
+}
+
+fn before_moved(mut timeline: Timeline) -> Timeline {
+    timeline.totals.by_scope.iter_mut().for_each(|scope| scope.moved_in = 0);
+    timeline
 }
 
 fn before_languages(mut timeline: Timeline) -> Timeline {
