@@ -49,10 +49,13 @@ pub fn about_to_fork() {
 
 /// To be called in a forked child, before [`Sampler::forked`].
 pub fn forked() {
-    LINEAGE.store(
-        mixed(LINEAGE.load(Ordering::Relaxed).wrapping_add(STRIDE) ^ FORKS.swap(0, Ordering::Relaxed)),
-        Ordering::Relaxed,
-    );
+    let lineage = lineage(LINEAGE.load(Ordering::Relaxed), FORKS.swap(0, Ordering::Relaxed));
+    LINEAGE.store(lineage, Ordering::Relaxed);
+}
+
+/// The number of a child's own, which a process with this number of its own has forked as its `fork`-th.
+fn lineage(parent: u64, fork: u64) -> u64 {
+    mixed(parent.wrapping_add(STRIDE) ^ fork)
 }
 
 /// The seed of this process.
@@ -86,7 +89,7 @@ impl Sampler {
         self.count_down_from(bytes, mean_bytes(), slot.into());
     }
 
-    /// To be called in a forked child by its thread: the numbers from here on are the child's own. (How far it is to the next point stays:
+    /// To be called in a forked child for all slots: the numbers from here on are the child's own. (How far it is to the next point stays:
     /// an exponentially distributed distance has no memory.)
     pub fn forked(&self) {
         let state = self.random.load(Ordering::Relaxed);
@@ -168,14 +171,9 @@ mod tests {
     /// Two children of one process, and a child's child.
     #[test]
     fn forked_processes_have_numbers_of_their_own() {
-        let lineages = [(0, 1), (0, 2), (7, 1)].map(|(lineage, forks)| {
-            LINEAGE.store(lineage, Ordering::Relaxed);
-            FORKS.store(forks, Ordering::Relaxed);
-            forked();
-            FORKS.store(0, Ordering::Relaxed);
-            LINEAGE.swap(0, Ordering::Relaxed)
-        });
-        assert!(lineages[0] != lineages[1] && lineages[0] != lineages[2] && !lineages.contains(&0), "{lineages:?}");
+        let first = lineage(0, 1);
+        let lineages = [first, lineage(0, 2), lineage(first, 1)];
+        assert!(lineages.iter().all(|own| *own != 0 && lineages.iter().filter(|other| *other == own).count() == 1));
     }
 
     /// The sum of samples is within 4 sigma of the truth for each of 50 threads, and so is the sum over all 50. The

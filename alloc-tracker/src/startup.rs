@@ -55,9 +55,10 @@ fn watch_forks() {
 /// Runs before a fork, and before the allocator's own handler. No thread may be reading the ring at the fork, so that
 /// the child inherits a replay that is not in the middle of a change.
 extern "C" fn before_fork() {
+    stream_lock::hold();
+    // One fork at a time comes to this.
     #[cfg(feature = "stacks")]
     crate::sampler::about_to_fork();
-    stream_lock::hold();
     recorder::hold_reading();
 }
 

@@ -22,8 +22,10 @@ pub unsafe extern "C" fn dlclose(library: *mut c_void) -> c_int {
     let mut unloaded = 0;
     // SAFETY: the function is of the type that is asked for, and the number is there until it has returned.
     unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut unloaded).cast()) };
-    if UNLOADED.swap(unloaded, Ordering::Relaxed) != unloaded {
+    // Another thread that finds the same number may go on at once.
+    if UNLOADED.load(Ordering::Acquire) != unloaded {
         code_was_unloaded();
+        UNLOADED.store(unloaded, Ordering::Release);
     }
     result
 }

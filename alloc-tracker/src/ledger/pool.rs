@@ -19,17 +19,19 @@ static MOST_LIVE: AtomicUsize = AtomicUsize::new(0);
 /// of changes, without which a compare-exchange could mistake a new head for the old one (the ABA problem).
 static FREE: AtomicU64 = AtomicU64::new(0);
 
+/// The slots that belong to a thread now, or did before.
+pub fn all_slots() -> impl Iterator<Item = &'static Slot> {
+    (0..USED.load(Ordering::Acquire).min(MAX_SLOTS)).filter_map(slot_at)
+}
+
 /// The slots that belong to a thread now.
 pub fn live_slots() -> impl Iterator<Item = &'static Slot> {
-    (0..USED.load(Ordering::Acquire).min(MAX_SLOTS))
-        .filter_map(slot_at)
-        .filter(|slot| slot.taken.load(Ordering::Acquire) != 0)
+    all_slots().filter(|slot| slot.taken.load(Ordering::Acquire) != 0)
 }
 
 /// How many blocks of the program's have been resized by threads with a slot, including threads that have ended.
 pub fn resized() -> u64 {
-    let used = USED.load(Ordering::Acquire).min(MAX_SLOTS);
-    (0..used).filter_map(slot_at).map(Slot::resized).sum()
+    all_slots().map(Slot::resized).sum()
 }
 
 /// The most threads that had a slot at one time.

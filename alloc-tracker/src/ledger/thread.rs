@@ -122,11 +122,12 @@ pub fn forked() {
     pool::count_anew();
     scope::forked();
     #[cfg(feature = "stacks")]
-    crate::sampler::forked();
+    {
+        crate::sampler::forked();
+        pool::all_slots().for_each(|slot| slot.sampler.forked());
+    }
     DEFAULT_SCOPE.store(as_tracker(|| scope::own(NOBODY)), Ordering::Relaxed);
     if let Some(slot) = current() {
-        #[cfg(feature = "stacks")]
-        slot.sampler.forked();
         slot.thread_id.store(sys::thread_id(), Ordering::Relaxed);
         let active = slot.scope();
         let own = as_tracker(|| {

@@ -82,7 +82,7 @@ pub fn stacks(table: SiteTable, modules: &Modules, with_files: bool, losses: &mu
     if !names.replaced.is_empty() {
         let paths: Vec<String> = names.replaced.iter().map(|path| path.display().to_string()).collect();
         losses.push(format!(
-            "stacks: calls have no name where the file was deleted or replaced since it was loaded: {}",
+            "stacks: calls have no name where the file was deleted or replaced since it was loaded, or cannot be read: {}",
             paths.join(", ")
         ));
     }
@@ -147,8 +147,7 @@ impl<'a> Names<'a> {
         let (native, interpreted) = frames.split_at(frames.partition_point(|&frame| !is_interpreted(frame)));
         // Farther out, the tracker's library may have called the program, as its functions around Python's do.
         let innermost = native.iter().take_while(|&&frame| self.is_own(frame)).count();
-        let own = |frame: &&u64| !self.is_own(**frame);
-        let native: Vec<u64> = native[innermost..].iter().filter(own).copied().collect();
+        let native: Vec<u64> = native[innermost..].iter().copied().filter(|&frame| !self.is_own(frame)).collect();
         native.iter().for_each(|&frame| self.find(frame));
         let mut calls = Vec::new();
         for merged in merged(&native, interpreted, cut, |frame| self.runs_others(frame)).into_iter().rev() {

@@ -19,8 +19,31 @@ use crate::sys;
 #[derive(Default)]
 struct Active {
     current: Option<Current>,
-    /// While a thread ends a session: the process and the thread, and what is left of the recorder.
-    ending: Option<(u32, u32, Handle)>,
+    /// The sessions that threads are ending.
+    ending: Vec<EndingSession>,
+}
+
+/// A session that a thread is ending.
+struct EndingSession {
+    session: u64,
+    process: u32,
+    thread: u32,
+    recorder: Handle,
+}
+
+/// Says that a thread is ending a session, until it is dropped.
+struct EndingNow(u64);
+
+impl Drop for EndingNow {
+    fn drop(&mut self) {
+        let place = |active: &Active| active.ending.iter().position(|ending| ending.session == self.0);
+        let ended = {
+            let mut active = active();
+            place(&active).map(|place| active.ending.swap_remove(place))
+        };
+        // With the last handle a thread of the tracker's ends, for which the lock is not to be held.
+        drop(ended);
+    }
 }
 
 /// A session that records.
@@ -38,7 +61,7 @@ impl Current {
     }
 }
 
-static FIRST: Mutex<Active> = Mutex::new(Active { current: None, ending: None });
+static FIRST: Mutex<Active> = Mutex::new(Active { current: None, ending: Vec::new() });
 /// The current session. A forked child replaces it with a new, empty one: another thread of the parent may have held
 /// the old mutex at the fork, and that thread does not exist in the child to unlock it.
 static ACTIVE: AtomicPtr<Mutex<Active>> = AtomicPtr::new(ptr::from_ref(&FIRST).cast_mut());
@@ -145,19 +168,16 @@ pub fn finish(session: Option<u64>, ending: Ending) -> Result<Report, SessionErr
 }
 
 fn finish_here(session: Option<u64>, ending: Ending) -> Result<Report, SessionError> {
-    let recorder = {
+    let (recorder, _ending) = {
         let mut active = active();
         let is_it = |current: &Current| current.is_own() && session.is_none_or(|session| session == current.session);
-        let Current { process, recorder, .. } =
-            active.current.take_if(|current| is_it(current)).ok_or(SessionError::Ended)?;
-        active.ending = Some((process, sys::thread_id(), recorder.handle()));
-        recorder
+        let current = active.current.take_if(|current| is_it(current)).ok_or(SessionError::Ended)?;
+        let Current { process, session, recorder } = current;
+        let (thread, handle) = (sys::thread_id(), recorder.handle());
+        active.ending.push(EndingSession { session, process, thread, recorder: handle });
+        (recorder, EndingNow(session))
     };
-    let ended = end(recorder, ending);
-    let handle = active().ending.take();
-    // With the last handle a thread of the tracker's ends, for which the lock is not to be held.
-    drop(handle);
-    ended
+    end(recorder, ending)
 }
 
 fn end(recorder: Recorder, ending: Ending) -> Result<Report, SessionError> {
@@ -174,16 +194,16 @@ fn end(recorder: Recorder, ending: Ending) -> Result<Report, SessionError> {
 
 /// Waits until no other thread ends a session: the process would end before the timeline is written.
 fn wait_for_others() {
-    loop {
-        let handle = match &active().ending {
-            Some((process, thread, handle)) if *process == std::process::id() && *thread != sys::thread_id() => {
-                handle.clone()
-            }
-            _ => return,
-        };
+    let (process, thread) = (std::process::id(), sys::thread_id());
+    let others = || {
+        let active = active();
+        let other = active.ending.iter().find(|ending| ending.process == process && ending.thread != thread);
+        other.map(|other| other.recorder.clone())
+    };
+    while let Some(recorder) = others() {
         // The other one may wait for a function of the program's that this thread is in.
-        handle.session_ends();
-        drop(handle);
+        recorder.session_ends();
+        drop(recorder);
         let _ = sys::StopFlag::default().sleep(BETWEEN_LOOKS);
     }
 }

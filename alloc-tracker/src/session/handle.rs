@@ -48,7 +48,7 @@ impl Session {
         Session { session: None }
     }
 
-    /// Adds a mark: a named instant, with the live bytes at it. A process has room for 65,536 different names of marks; those beyond are
+    /// Adds a mark: a named instant, with the live bytes at it. A process has room for 65,535 different names of marks; those beyond are
     /// called `other marks`.
     ///
     /// ```no_run

@@ -21,6 +21,8 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 /// A session starts.
 pub fn session_starts() {
     STATE.store(NONE, Ordering::Relaxed);
+    // No guard of a session before is the latest.
+    BEGUN.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The program begins a step of its own. Returns its number.

@@ -84,6 +84,8 @@ static UNLOADS: AtomicU64 = AtomicU64::new(0);
 static TRUSTED: AtomicU64 = AtomicU64::new(0);
 /// Set when a sample found an address that is in no range.
 static MISSED: AtomicBool = AtomicBool::new(false);
+/// See [`note_without_file`].
+static WITHOUT_FILE: AtomicBool = AtomicBool::new(false);
 
 /// Pins the current map for a reader, until [`unpin`]; `None` before there is a map. One thread at a time may use a
 /// reader number.
@@ -122,6 +124,16 @@ pub fn is_there() -> bool {
 /// Notes that a sample found an address that is in no range.
 pub fn note_missed() {
     MISSED.store(true, Ordering::Relaxed);
+}
+
+/// Notes that a sample found an address of which the current map says that there is code of no file. Other code may be there by now.
+pub fn note_without_file() {
+    WITHOUT_FILE.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`note_without_file`] was called since the last call of this.
+pub fn take_without_file() -> bool {
+    WITHOUT_FILE.swap(false, Ordering::Relaxed)
 }
 
 /// Whether [`note_missed`] was called since the last call of this.

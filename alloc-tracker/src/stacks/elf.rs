@@ -7,7 +7,7 @@
 //!
 //! A file may be written to as soon as no code of it is loaded. So what is kept of it is copied, and its bytes are read no more.
 use std::ffi::OsString;
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
 use std::ops::{Deref, Range};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 use framehop::ExplicitModuleSectionInfo;
 use object::elf::{PF_X, PT_LOAD};
 use object::read::elf::{ElfFile64, ProgramHeader};
-use object::{Endianness, Object, ObjectSection};
+use object::{Endianness, Object, ObjectSection, ReadCache};
 
 use crate::sys::page_bytes;
 
-type Parsed<'a> = ElfFile64<'a, Endianness>;
+type Parsed<'a> = ElfFile64<'a, Endianness, &'a ReadCache<fs::File>>;
 
 /// The unwind tables of a file, as `framehop` takes them.
 pub type Sections = ExplicitModuleSectionInfo<Part>;
@@ -41,14 +41,15 @@ pub struct File {
     pub debug_link: Option<OsString>,
 }
 
-/// Says whether a file is still the one that it was: its length, and when it was last changed, in seconds and nanoseconds.
+/// Says whether a file is still the one that it was: its length, and when it was last changed, in seconds and nanoseconds. Of what is loaded
+/// of a file without a name: the length, and two hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp(u64, i64, i64);
+pub struct Stamp(pub u64, pub i64, pub i64);
 
 impl Stamp {
-    /// The stamp of the file at a path; that of no file where there is none.
-    pub fn of(path: &Path) -> Stamp {
-        path.metadata().map_or_else(|_| Stamp::default(), |metadata| Stamp::from(&metadata))
+    /// The stamp of the file at a path; `None` where it cannot be asked for.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        path.metadata().ok().map(|metadata| Stamp::from(&metadata))
     }
 }
 
@@ -79,15 +80,13 @@ impl Default for Bytes {
 }
 
 impl Bytes {
-    /// Maps a file; `None` when it cannot be read.
-    fn map(path: &Path) -> Option<(Bytes, Stamp)> {
-        let file = std::fs::File::open(path).ok()?;
-        let stamp = Stamp::from(&file.metadata().ok()?);
+    /// Maps a file of this stamp; `None` when it cannot be read.
+    fn map(file: &fs::File, stamp: Stamp) -> Option<Bytes> {
         let bytes = usize::try_from(stamp.0).ok().filter(|&bytes| bytes > 0)?;
         // SAFETY: a private mapping for reading, at an address of the kernel's choice, touches no existing memory.
         let start =
             unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0) };
-        (start != libc::MAP_FAILED).then(|| (Bytes::Mapped(start.cast::<u8>().cast_const(), bytes), stamp))
+        (start != libc::MAP_FAILED).then(|| Bytes::Mapped(start.cast::<u8>().cast_const(), bytes))
     }
 }
 
@@ -98,7 +97,7 @@ impl Deref for Bytes {
         match self {
             // SAFETY: the mapping has that many bytes, and stays as long as this value. The file of loaded code is not written to: that
             // would break the program itself, whose code is mapped from the same file. Where no code of it is loaded any more, nobody
-            // reads this (`code_map::doubt`).
+            // reads this (`code_map::doubt`; what that leaves open is in decision 37).
             Bytes::Mapped(start, bytes) => unsafe { std::slice::from_raw_parts(*start, *bytes) },
             Bytes::Copied(bytes) => bytes,
         }
@@ -136,7 +135,7 @@ impl Deref for Part {
 pub struct Opened {
     /// What is kept of it.
     pub file: File,
-    /// Its stamp; that of no file for one that has no name any more.
+    /// Its stamp.
     pub stamp: Stamp,
     /// Its unwind tables.
     pub sections: Sections,
@@ -144,9 +143,28 @@ pub struct Opened {
 
 /// Opens a file; `None` when it cannot be read or is not an ELF file.
 pub fn open(path: &Path) -> Option<Opened> {
-    let (bytes, stamp) = Bytes::map(path)?;
-    let bytes = Arc::new(bytes);
-    let elf = Parsed::parse(&**bytes).ok()?;
+    let (file, stamp) = stamped(path)?;
+    let bytes = Arc::new(Bytes::map(&file, stamp)?);
+    let (file, sections) = parsed(file, &bytes)?;
+    Some(Opened { file, stamp, sections })
+}
+
+/// What would be kept of a file; `None` when it cannot be read or is not an ELF file.
+pub fn look_at(path: &Path) -> Option<File> {
+    parsed(stamped(path)?.0, &Arc::default()).map(|(file, _)| file)
+}
+
+fn stamped(path: &Path) -> Option<(fs::File, Stamp)> {
+    let file = fs::File::open(path).ok()?;
+    let stamp = Stamp::from(&file.metadata().ok()?);
+    Some((file, stamp))
+}
+
+/// What is kept of a file, and where in its `bytes` its unwind tables are. Nothing is read through a mapping, so that a file which is written
+/// to meanwhile is at worst no ELF file.
+fn parsed(file: fs::File, bytes: &Arc<Bytes>) -> Option<(File, Sections)> {
+    let cache = ReadCache::new(file);
+    let elf = Parsed::parse(&cache).ok()?;
     let endian = elf.endian();
     let loaded = || elf.elf_program_headers().iter().filter(|header| header.p_type(endian) == PT_LOAD);
     let code = loaded().filter(|header| header.p_flags(endian).0 & PF_X.0 != 0).map(|header| {
@@ -159,8 +177,8 @@ pub fn open(path: &Path) -> Option<Opened> {
         build_id: elf.build_id().ok().flatten().unwrap_or_default().to_vec(),
         debug_link: elf.gnu_debuglink().ok().flatten().map(|(name, _)| OsString::from_vec(name.to_vec())),
     };
-    let sections = sections(&elf, &bytes, file.lowest);
-    Some(Opened { file, stamp, sections })
+    let sections = sections(&elf, bytes, file.lowest);
+    Some((file, sections))
 }
 
 impl File {

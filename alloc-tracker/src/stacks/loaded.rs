@@ -2,6 +2,7 @@
 //! while a program runs. The loader has mapped all that unwinding needs.
 //!
 //! What is read here may be unloaded at any time. So the kernel reads it, which says no where there is nothing.
+use std::hash::{BuildHasher, BuildHasherDefault};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use object::Endianness;
 use object::elf::{FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, ProgramHeader64};
 use object::pod::from_bytes;
 use object::read::elf::{FileHeader, ProgramHeader};
+use rustc_hash::FxHasher;
 
 use super::elf::{Bytes, File, Opened, Part, Sections, Stamp};
 
@@ -42,8 +44,12 @@ pub fn loaded(start: u64) -> Option<Opened> {
     let index = headers.iter().find(|header| header.p_type(endian) == PT_GNU_EH_FRAME);
     let index = index.map(|header| header.p_vaddr(endian)..header.p_vaddr(endian) + header.p_memsz(endian));
     let sections = index.and_then(|index| tables(&segments, base, index)).unwrap_or_default();
+    let tables = sections.eh_frame.as_deref().unwrap_or_default();
+    let hash = |seed: u64| (seed, &table, tables);
+    let [one, other] = [0, 1].map(|seed| BuildHasherDefault::<FxHasher>::default().hash_one(hash(seed)).cast_signed());
+    let stamp = Stamp(tables.len() as u64, one, other);
     let sections = ExplicitModuleSectionInfo { base_svma: file.lowest, ..sections };
-    Some(Opened { file, stamp: Stamp::default(), sections })
+    Some(Opened { file, stamp, sections })
 }
 
 /// The unwind tables: `index`, which is the section `.eh_frame_hdr`, and what it points to, up to the end of their segment.

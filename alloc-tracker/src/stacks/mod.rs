@@ -4,7 +4,7 @@
 //! door -> samples.rs: is it due (sampler.rs)? -> unwind.rs (its calls) -> table.rs (stacks by number)
 //!                 |                                ^      ^ rules.rs (how to get from a call to its caller, once that is known)
 //!                 |                                |      ^ interpreter.rs (interpreted calls), functions.rs (what those are called)
-//!                 |                                | code_map.rs (what code is where, and its unwind tables; modules.rs renews it)
+//!                 |                                | code_map.rs (what code is where, and its unwind tables; modules.rs renews it, mapped.rs reads the mappings)
 //!                 \-> addresses.rs (sampled blocks that live) -> event ring
 //! ```
 //!
@@ -35,6 +35,8 @@ pub mod functions;
 pub mod interpreter;
 #[cfg(feature = "stacks")]
 mod loaded;
+#[cfg(feature = "stacks")]
+mod mapped;
 #[cfg(feature = "stacks")]
 mod modules;
 #[cfg(feature = "stacks")]

@@ -8,50 +8,21 @@
 //! The tables are read from the files and not from where the loader has mapped them, because a library may be unloaded
 //! while they are read. The loader is not called at all, so no thread has to wait for its lock.
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::io::BufReader;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use framehop::{Module, Unwinder};
-use procfs_core::FromBufRead;
-use procfs_core::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 
 use super::code_map::{self, ADDRESS_BITS, CodeMap, Native, Range, Retired};
 use super::elf::{self, File as ElfFile, Stamp};
 use super::interpreter::NO_FILE;
 use super::loaded::loaded;
+use super::mapped::{Inode, Piece, mapped};
 
 /// The number of files; file numbers are below it.
 const MAX_FILES: usize = NO_FILE as usize;
-
-/// A mapping with code of a file: a line of `/proc/self/maps`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Piece {
-    start: u64,
-    end: u64,
-    offset: u64,
-    /// Major and minor number of the device, and the inode on it.
-    inode: Inode,
-    /// The path that the file had when it was mapped.
-    path: PathBuf,
-}
-
-/// What the kernel writes behind the path of a file that has another name now, or none.
-const DELETED: &str = " (deleted)";
-
-/// All code that is mapped.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Mapped {
-    /// The code of files, and whether the file is still at its path.
-    pieces: HashMap<Piece, bool>,
-    /// The addresses of all other code, in order.
-    others: Vec<std::ops::Range<u64>>,
-}
-
-type Inode = (i32, i32, u64);
 
 /// The modules between two sessions.
 static KEPT: Mutex<Option<Modules>> = Mutex::new(None);
@@ -91,6 +62,8 @@ pub struct Modules {
     wait: u32,
     /// The wait after the last renewal, in ticks.
     patience: u32,
+    /// Ticks since the last renewal.
+    idle: u32,
 }
 
 impl std::fmt::Debug for Modules {
@@ -119,7 +92,10 @@ impl Modules {
     /// now.
     pub fn tick(&mut self) {
         self.wait = self.wait.saturating_sub(1);
+        self.idle += 1;
         if code_map::is_doubted() {
+            self.renew();
+        } else if self.idle >= MOST_PATIENCE && code_map::take_without_file() {
             self.renew();
         } else if self.wait == 0 && code_map::take_missed() {
             self.patience = if self.renew() { 1 } else { (2 * self.patience).clamp(1, MOST_PATIENCE) };
@@ -129,11 +105,13 @@ impl Modules {
 
     /// Brings the modules and the code map up to date. Returns whether the code of a file is there that was not, or is gone.
     fn renew(&mut self) -> bool {
+        self.idle = 0;
         let (unloads, in_doubt) = (code_map::unloads(), code_map::is_doubted());
         let Ok(found) = File::open("/proc/self/maps").map(BufReader::new).and_then(mapped) else { return false };
-        // Where one library was unloaded and another loaded in its place, the file alone may tell the two apart.
+        // Where one library was unloaded and another loaded in its place, the file alone may tell the two apart; one that has no name any more
+        // is looked at again.
         let is_gone = |piece: &&Piece| match found.pieces.get(piece) {
-            Some(at_its_path) => in_doubt && *at_its_path && self.has_changed(piece),
+            Some(at_its_path) => in_doubt && (!at_its_path || self.has_changed(piece)),
             None => true,
         };
         let gone: Vec<Piece> = self.pieces.keys().filter(is_gone).cloned().collect();
@@ -147,7 +125,9 @@ impl Modules {
         let is_same = gone.is_empty() && fresh.is_empty() && code_map::is_there() && !is_empty;
         if !is_same || found.others != self.others {
             for (piece, at_its_path) in fresh {
-                let place = self.add(&piece, at_its_path);
+                let begin = found.begins.iter().filter(|(inode, begin)| *inode == piece.inode && *begin <= piece.start);
+                let begin = begin.map(|(_, begin)| *begin).max().filter(|_| !at_its_path);
+                let place = self.add(&piece, begin);
                 self.pieces.insert(piece, place);
             }
             self.others = found.others;
@@ -162,12 +142,13 @@ impl Modules {
     fn has_changed(&self, piece: &Piece) -> bool {
         let number = self.pieces.get(piece).copied().flatten();
         let known = number.and_then(|(number, _)| self.files.get(usize::from(number)));
-        known.is_none_or(|known| known.stamp != Stamp::of(&known.path))
+        known.is_none_or(|known| Stamp::of(&known.path).is_some_and(|now| now != known.stamp))
     }
 
-    /// Adds a mapping. Returns its file's number, and the memory address of the file's address 0.
-    fn add(&mut self, piece: &Piece, at_its_path: bool) -> Option<(u16, u64)> {
-        let opened = if at_its_path { elf::open(&piece.path) } else { loaded(begin_of_file(piece)?) };
+    /// Adds a mapping. `begin`: where the first byte of its file is mapped, if that is at its path no more. Returns its file's number, and the
+    /// memory address of the file's address 0.
+    fn add(&mut self, piece: &Piece, begin: Option<u64>) -> Option<(u16, u64)> {
+        let opened = begin.map_or_else(|| elf::open(&piece.path), loaded);
         let (stamp, path, inode) =
             (opened.as_ref().map(|opened| opened.stamp).unwrap_or_default(), &piece.path, piece.inode);
         let is_it = |known: &KnownFile| known.path == *path && known.inode == inode && known.stamp == stamp;
@@ -210,25 +191,17 @@ impl KnownFile {
     pub fn is_there_still(&self) -> bool {
         let Some(known) = self.elf.as_ref() else { return false };
         if known.build_id.is_empty() {
-            return self.stamp != Stamp::default() && self.stamp == Stamp::of(&self.path);
+            return Stamp::of(&self.path) == Some(self.stamp);
         }
-        elf::open(&self.path).is_some_and(|opened| opened.file.build_id == known.build_id)
+        elf::look_at(&self.path).is_some_and(|file| file.build_id == known.build_id)
     }
 
     /// The file that has the debug information of this one, if that is kept in a file of its own: a file with the same number.
     pub fn debug_path(&self) -> Option<PathBuf> {
         let known = self.elf.as_ref().filter(|known| !known.build_id.is_empty())?;
-        let is_its = |path: &PathBuf| elf::open(path).is_some_and(|opened| opened.file.build_id == known.build_id);
+        let is_its = |path: &PathBuf| elf::look_at(path).is_some_and(|file| file.build_id == known.build_id);
         known.debug_paths(&self.path).into_iter().find(is_its)
     }
-}
-
-/// Where the first byte of a piece's file is mapped.
-fn begin_of_file(piece: &Piece) -> Option<u64> {
-    let maps = MemoryMaps::from_buf_read(BufReader::new(File::open("/proc/self/maps").ok()?)).ok()?;
-    let of_it = |map: &&MemoryMap| (map.dev.0, map.dev.1, map.inode) == piece.inode && map.offset == 0;
-    let before = maps.iter().filter(|map| map.address.0 <= piece.start).filter(of_it);
-    before.map(|map| map.address.0).max()
 }
 
 /// Keeps other tests from renewing the modules.
@@ -249,67 +222,14 @@ pub fn with_modules<T>(test: impl FnOnce(&Modules, &CodeMap) -> T) -> T {
     result
 }
 
-/// The code in a text like /proc/self/maps. Most lines are of mappings without code, and are not taken apart.
-///
-/// # Errors
-/// What could not be read, or is not such a text.
-fn mapped(mut maps: impl BufRead) -> io::Result<Mapped> {
-    let (mut with_code, mut line) = (Vec::new(), Vec::new());
-    while maps.read_until(b'\n', &mut line)? > 0 {
-        // The second column, such as `r-xp`.
-        let is_code = line.split(|byte| *byte == b' ').nth(1).is_some_and(|permissions| permissions.contains(&b'x'));
-        if is_code {
-            with_code.extend_from_slice(&line);
-        }
-        line.clear();
-    }
-    let maps = MemoryMaps::from_buf_read(&with_code[..]).map_err(io::Error::other)?;
-    let mut found = Mapped::default();
-    for map in maps.iter().filter(|map| map.perms.contains(MMPermissions::EXECUTE)) {
-        match &map.pathname {
-            MMapPath::Path(path) => {
-                let (piece, at_its_path) = piece(map, path);
-                found.pieces.insert(piece, at_its_path);
-            }
-            _ => found.others.push(map.address.0..map.address.1),
-        }
-    }
-    Ok(found)
-}
-
-/// The mapping as a piece of code, and whether the file is still at its path.
-fn piece(map: &MemoryMap, path: &Path) -> (Piece, bool) {
-    let deleted = path.as_os_str().as_encoded_bytes().strip_suffix(DELETED.as_bytes());
-    let at = deleted.map_or(path, |path| Path::new(OsStr::from_bytes(path)));
-    let (start, end, inode) = (map.address.0, map.address.1, (map.dev.0, map.dev.1, map.inode));
-    (Piece { start, end, offset: map.offset, inode, path: at.to_owned() }, deleted.is_none())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn code_is_an_executable_mapping_of_a_file() {
-        let text = "7f12345000-7f12346000 r-xp 00001000 fe:01 99    /lib/a lib.so\n\
-                    7f12346000-7f12347000 r--p 00001000 fe:01 99    /lib/a.so\n\
-                    7f12347000-7f12348000 r-xp 00000000 00:00 0     [vdso]\n\
-                    7f12348000-7f12349000 r-xp 00000000 00:00 0 \n\
-                    7f12349000-7f1234a000 r-xp 00001000 fe:01 98    /tmp/b.so (deleted)\n";
-        let found = mapped(text.as_bytes()).unwrap();
-        assert_eq!(found.others, [0x7f12347000..0x7f12348000, 0x7f12348000..0x7f12349000]);
-        let mut pieces: Vec<(Piece, bool)> = found.pieces.into_iter().collect();
-        pieces.sort_by_key(|(piece, _)| piece.start);
-        let [(piece, true), (deleted, false)] = &pieces[..] else { panic!("{pieces:?}") };
-        assert_eq!(deleted.path.to_str(), Some("/tmp/b.so"));
-        assert_eq!((piece.start, piece.end, piece.offset), (0x7f12345000, 0x7f12346000, 0x1000));
-        assert_eq!((piece.inode, piece.path.to_str()), ((0xfe, 1, 99), Some("/lib/a lib.so")));
-    }
-
-    #[test]
     fn this_functions_own_frame_is_in_this_program() {
         with_modules(|modules, map| {
-            let frame = map.frame(code_is_an_executable_mapping_of_a_file as *const () as u64).unwrap();
+            let frame = map.frame(this_functions_own_frame_is_in_this_program as *const () as u64).unwrap();
             let program = std::env::current_exe().unwrap();
             assert_eq!(modules.place(frame).map(|(file, _)| &file.path), Some(&program));
             assert_eq!(map.frame(8), None);

@@ -145,8 +145,10 @@ impl Buffers {
         while !walk.by_rules(rules, generation, |address| window.read(address)) {
             let address = walk.call.address.address_for_lookup();
             let Some(frame) = map.frame(address) else {
-                if !map.is_without_file(address) {
-                    code_map::note_missed();
+                if map.is_without_file(address) {
+                    code_map::note_without_file()
+                } else {
+                    code_map::note_missed()
                 }
                 walk.cut = true;
                 return;

@@ -2,7 +2,7 @@
 //!
 //! People with the common kinds of colour blindness can tell the colours apart: they are Okabe and Ito's set, with greys
 //! and an indigo in addition. Thin light lines between the bands of a stack help as well.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use alloc_timeline::{DerivedPhase, Dimension, NONE, Timeline, work_of};
@@ -50,11 +50,12 @@ impl Colours {
     /// The colours of these runs.
     pub fn of<'a>(timelines: impl IntoIterator<Item = &'a Timeline>) -> Colours {
         let mut others: Vec<&str> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
         let mut taken: Vec<Rgb> = Vec::new();
         for name in timelines.into_iter().flat_map(|timeline| &timeline.scopes).map(|scope| &*scope.phase) {
             match own_colour(Dimension::Phase, name) {
                 Some(own) => taken.push(own),
-                None if !others.contains(&name) => others.push(name),
+                None if seen.insert(name) => others.push(name),
                 None => {}
             }
         }

@@ -167,11 +167,6 @@ class Labels:
             return
         parameters = _parameters(optimizer)
         identities = list(map(id, parameters))
-        for parameter in known.parts:
-            if parameter.grad is not None:
-                label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
-        if identities == known.parameters and not known.without_layer:
-            return
         unknown = known.without_layer
         if identities != known.parameters:
             unknown = [place for place, parameter in enumerate(parameters) if self.layer_of(parameter) is None]
@@ -181,6 +176,9 @@ class Labels:
             known.without_layer = [place for place in unknown if self.layer_of(parameters[place]) is None]
             known.parts = [parameter for parameter in parameters if hasattr(parameter, "_local_tensor")]
             known.are_plain = all(map(self._is_plain, parameters))
+        for parameter in known.parts:
+            if parameter.grad is not None:
+                label(parameter.grad, Category.GRADIENT, self.layer_of(parameter))
         for place in unknown:
             parameter = parameters[place]
             label(parameter, Category.PARAMETER, self.layer_of(parameter))

@@ -35,7 +35,9 @@ def _has_parameters(network: Any) -> bool:
 
 def _kind(network: Any) -> str:
     """The name of its type; of the type of the one that `torch.compile` has put a module around."""
-    return type(network._modules.get("_orig_mod", network)).__name__
+    parts = getattr(network, "_modules", ())
+    # That of a scripted module has no `get`.
+    return type(parts["_orig_mod"] if "_orig_mod" in parts else network).__name__
 
 
 def _gets_gradients(network: Any, requires_grad: Callable[[Any], bool]) -> bool:
@@ -107,18 +109,15 @@ class Layers:
             weakref.finalize(part, self._owners.pop, id(part), None).atexit = False
         self._owners[id(part)] = weakref.ref(module)
 
-    def given(self, module: Any, name: str, tensor: Any, category: Category) -> None:
+    def given(self, module: Any, tensor: Any, category: Category) -> None:
         """A module gets a parameter or a buffer. One that has no layer yet gets it with its network's first pass."""
         layer = self._paths.get(id(module))
+        label(tensor, category, None if layer is None else text(layer[0]))
         if category is Category.PARAMETER:
             self._holds(module)
             if not self._running.innermost():
                 # What comes after a forward pass is no loss where a network is made.
                 self._phases.end_loss()
-        if layer is not None and category is Category.PARAMETER and not self._torch.nn.parameter.is_lazy(tensor):
-            self._labels.parameter(tensor, module, name, layer[0])
-        else:
-            label(tensor, category, None if layer is None else text(layer[0]))
 
     def _holds(self, module: Any) -> None:
         """A module has a parameter."""
@@ -188,7 +187,7 @@ class Layers:
                 if outputs is not None:
                     outputs(result)
                 if leave(module):
-                    end_network(result)
+                    end_network() if result is None else end_network(result)
             except Exception as error:
                 watch.end(error)
 
@@ -284,13 +283,13 @@ class Layers:
             tensor = self._unwrapped(tensor)
         return True
 
-    def _end_network(self, result: Any = None) -> None:
+    def _end_network(self, *result: Any) -> None:
+        """The outermost module has ended, with this result; with none where it has raised."""
         phase, self._thread.phase = self._thread.phase, None
         if phase is None:
             return
         functions.leave(phase)
-        # Where it has raised, there is no result.
-        if result is not None and self._thread.learns and self._torch.is_grad_enabled():
+        if result and self._thread.learns and self._torch.is_grad_enabled():
             self._phases.begin_loss()
 
     def _name(self, network: Any) -> None:

@@ -31,9 +31,9 @@ def install(torch: Any) -> None:
     layers = Layers(torch, torch_functions.layer, modules_run, labels, phases, bool(told & STORAGES))
 
     def registered(category: Category) -> Any:
-        def hook(module: Any, name: str, tensor: Any) -> None:
+        def hook(module: Any, _name: str, tensor: Any) -> None:
             if tensor is not None:
-                layers.given(module, name, tensor, category)
+                layers.given(module, tensor, category)
 
         return watch.safely(hook)
 
