@@ -93,9 +93,9 @@ impl Modules {
     pub fn tick(&mut self) {
         self.wait = self.wait.saturating_sub(1);
         self.idle += 1;
-        if code_map::is_doubted() {
-            self.renew();
-        } else if self.idle >= MOST_PATIENCE && code_map::take_without_file() {
+        // Where there was code of no file, a library may be by now.
+        let may_be_old = || self.idle >= MOST_PATIENCE && code_map::take_without_file();
+        if code_map::is_doubted() || may_be_old() {
             self.renew();
         } else if self.wait == 0 && code_map::take_missed() {
             self.patience = if self.renew() { 1 } else { (2 * self.patience).clamp(1, MOST_PATIENCE) };
