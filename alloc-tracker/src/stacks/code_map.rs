@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use framehop::{MustNotAllocateDuringUnwind, UnwinderNative};
 
 use super::elf::Part;
+use super::index::Index;
 
 /// The unwinder of this machine's architecture.
 pub type Native = UnwinderNative<Part, MustNotAllocateDuringUnwind>;
@@ -31,12 +32,25 @@ pub struct Range {
     pub base: u64,
 }
 
+/// What a file's unwind tables say of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tables {
+    /// There is no file there, or one without an index of its tables.
+    NoneInFile,
+    /// Its file has tables, but none for the function there.
+    NoneHere,
+    /// There is a table for the function there, which begins at this address.
+    Of(u64),
+}
+
 /// What is known about the code in memory at one time, see the module.
 pub struct CodeMap {
     /// Finds the callers of functions in all of the ranges.
     pub unwinder: Native,
     /// The ranges, sorted by start.
     pub ranges: Vec<Range>,
+    /// Of each of them the index of its file's unwind tables, if it has one.
+    indexes: Vec<Option<Index>>,
     /// The addresses of code that is in no file, in order.
     others: Vec<std::ops::Range<u64>>,
     /// The map's generation: what [`generation`] returns while it is the current map. [`Retired::replace_current`] sets it.
@@ -45,8 +59,10 @@ pub struct CodeMap {
 
 impl CodeMap {
     /// A map that is not the current one yet.
-    pub fn new(unwinder: Native, ranges: Vec<Range>, others: Vec<std::ops::Range<u64>>) -> Self {
-        CodeMap { unwinder, ranges, others, generation: 0 }
+    pub fn new(unwinder: Native, mut ranges: Vec<(Range, Option<Index>)>, others: Vec<std::ops::Range<u64>>) -> Self {
+        ranges.sort_unstable_by_key(|(range, _)| *range);
+        let (ranges, indexes) = ranges.into_iter().unzip();
+        CodeMap { unwinder, ranges, indexes, others, generation: 0 }
     }
 
     /// The map's generation, see [`generation`].
@@ -57,10 +73,26 @@ impl CodeMap {
     /// The frame at an address in memory (see [`ADDRESS_BITS`]); it keeps its meaning after the library is unloaded.
     /// `None` when no file's code is there.
     pub fn frame(&self, address: u64) -> Option<u64> {
-        let next = self.ranges.partition_point(|range| range.start <= address);
-        let range = self.ranges.get(next.checked_sub(1)?)?;
+        let range = &self.ranges[self.range_of(address)?];
         let in_file = address.wrapping_sub(range.base) & ((1 << ADDRESS_BITS) - 1);
-        (address < range.end).then_some(u64::from(range.file) << ADDRESS_BITS | in_file)
+        Some(u64::from(range.file) << ADDRESS_BITS | in_file)
+    }
+
+    /// Which range an address lies in.
+    fn range_of(&self, address: u64) -> Option<usize> {
+        let before = self.ranges.partition_point(|range| range.start <= address).checked_sub(1)?;
+        (address < self.ranges[before].end).then_some(before)
+    }
+
+    /// What is known of the function at an address.
+    pub fn tables_at(&self, address: u64) -> Tables {
+        let Some(number) = self.range_of(address) else { return Tables::NoneInFile };
+        let Some(index) = &self.indexes[number] else { return Tables::NoneInFile };
+        let base = self.ranges[number].base;
+        match index.function(address.wrapping_sub(base)) {
+            Some(begin) => Tables::Of(begin.wrapping_add(base)),
+            None => Tables::NoneHere,
+        }
     }
 
     /// Whether there is code at an address of which it is known that it is in no file.

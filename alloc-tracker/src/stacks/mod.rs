@@ -32,6 +32,8 @@ mod elf;
 #[cfg(feature = "stacks")]
 pub mod functions;
 #[cfg(feature = "stacks")]
+mod index;
+#[cfg(feature = "stacks")]
 pub mod interpreter;
 #[cfg(feature = "stacks")]
 mod loaded;

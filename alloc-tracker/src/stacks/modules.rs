@@ -17,6 +17,7 @@ use framehop::{Module, Unwinder};
 
 use super::code_map::{self, ADDRESS_BITS, CodeMap, Native, Range, Retired};
 use super::elf::{self, File as ElfFile, Stamp};
+use super::index::Index;
 use super::interpreter::NO_FILE;
 use super::loaded::loaded;
 use super::mapped::{Inode, Piece, mapped};
@@ -45,12 +46,21 @@ pub struct KnownFile {
     pub elf: Option<ElfFile>,
 }
 
+/// What is known of a piece.
+#[derive(Clone, Debug)]
+struct Place {
+    /// The number of its file.
+    file: u16,
+    /// The memory address of the file's address 0.
+    base: u64,
+    index: Option<Index>,
+}
+
 /// The loaded code as of the last renewal, see the module.
 #[derive(Default)]
 pub struct Modules {
-    /// The number of each mapping's file, and the memory address of the file's address 0; `None` if the file is
-    /// unusable.
-    pieces: HashMap<Piece, Option<(u16, u64)>>,
+    /// What is known of each mapping; nothing if its file is unusable.
+    pieces: HashMap<Piece, Option<Place>>,
     /// The files, by their numbers.
     files: Vec<KnownFile>,
     /// See [`Mapped`].
@@ -140,14 +150,13 @@ impl Modules {
 
     /// Whether the file of a known piece was written to since it was opened.
     fn has_changed(&self, piece: &Piece) -> bool {
-        let number = self.pieces.get(piece).copied().flatten();
-        let known = number.and_then(|(number, _)| self.files.get(usize::from(number)));
+        let place = self.pieces.get(piece).and_then(Option::as_ref);
+        let known = place.and_then(|place| self.files.get(usize::from(place.file)));
         known.is_none_or(|known| Stamp::of(&known.path).is_some_and(|now| now != known.stamp))
     }
 
-    /// Adds a mapping. `begin`: where the first byte of its file is mapped, if that is at its path no more. Returns its file's number, and the
-    /// memory address of the file's address 0.
-    fn add(&mut self, piece: &Piece, begin: Option<u64>) -> Option<(u16, u64)> {
+    /// Adds a mapping. `begin`: where the first byte of its file is mapped, if that is at its path no more.
+    fn add(&mut self, piece: &Piece, begin: Option<u64>) -> Option<Place> {
         let opened = begin.map_or_else(|| elf::open(&piece.path), loaded);
         let (stamp, path, inode) =
             (opened.as_ref().map(|opened| opened.stamp).unwrap_or_default(), &piece.path, piece.inode);
@@ -162,17 +171,18 @@ impl Modules {
         let opened = opened?;
         let base = piece.start.wrapping_sub(opened.file.address_of(piece.offset)?);
         let lowest = base.wrapping_add(opened.file.lowest);
+        let index = Index::new(&opened.sections);
         self.unwinder.add_module(Module::new(String::new(), piece.start..piece.end, lowest, opened.sections));
-        Some((number as u16, base))
+        Some(Place { file: number as u16, base, index })
     }
 
     /// Makes a new current code map. `only_adds`: it says the same of all code that the current one knows.
     fn publish(&mut self, only_adds: bool) {
-        let range = |(piece, &place): (&Piece, &Option<(u16, u64)>)| {
-            place.map(|(file, base)| Range { start: piece.start, end: piece.end, file, base })
+        let range = |(piece, place): (&Piece, &Option<Place>)| {
+            let &Place { file, base, ref index } = place.as_ref()?;
+            Some((Range { start: piece.start, end: piece.end, file, base }, index.clone()))
         };
-        let mut ranges: Vec<_> = self.pieces.iter().filter_map(range).collect();
-        ranges.sort_unstable();
+        let ranges = self.pieces.iter().filter_map(range).collect();
         let unusable = self.pieces.iter().filter(|(_, place)| place.is_none()).map(|(piece, _)| piece.start..piece.end);
         let mut others: Vec<_> = self.others.iter().cloned().chain(unusable).collect();
         others.sort_unstable_by_key(|range| range.start);

@@ -17,9 +17,9 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::call::{Call, present_call};
-use super::code_map::{self, ADDRESS_BITS, CodeMap, READERS};
+use super::code_map::{self, ADDRESS_BITS, CodeMap, READERS, Tables as TablesAt};
 use super::interpreter::{self, NO_FILE};
-use super::rule::{self, Tables};
+use super::rule::{self, Rule, Tables};
 use super::rules::{Known, Rules};
 use super::side_stack::SideStack;
 use super::stack_window::{StackWindow, read_own};
@@ -153,9 +153,23 @@ impl Buffers {
                 walk.cut = true;
                 return;
             };
+            let tables_here = map.tables_at(address);
+            if tables_here == TablesAt::NoneHere
+                && let back = walk.call.address.address()
+                && map.tables_at(back) == TablesAt::Of(back)
+                && let Some(frame) = map.frame(back)
+            {
+                // The first byte of a function follows on no call: a new context (`makecontext`) returns there in the end. Nobody has called it.
+                rules.add(address, generation, Known { frame, rule: Rule::Outermost });
+                walk.go_on(frame, None);
+                return;
+            }
+            // Without a table, the frame pointer leads on, past a function that has not saved it.
+            let is_sure = tables_here != TablesAt::NoneHere;
+            walk.cut |= !is_sure;
             // An error ends the list of calls. In most programs it occurs at the outermost function itself.
             let (caller, rule) = rule::step(&map.unwinder, tables, &walk.call, |address| window.read(address));
-            if let Some(rule) = rule.filter(|_| rules.find(address, generation).is_none()) {
+            if let Some(rule) = rule.filter(|_| is_sure && rules.find(address, generation).is_none()) {
                 rules.add(address, generation, Known { frame, rule });
             }
             if !walk.go_on(frame, caller) {

@@ -22,6 +22,9 @@ pub mod programs;
 mod refused;
 #[path = "record/running.rs"]
 mod running;
+#[cfg(target_arch = "x86_64")]
+#[path = "record/unwound.rs"]
+mod unwound;
 
 use programs::{BLOCKS, compiled, has};
 

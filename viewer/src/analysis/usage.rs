@@ -116,7 +116,7 @@ pub fn no_power(timeline: &Timeline) -> Option<&'static str> {
         None if timeline.ending == Ending::Recovered => {
             Some("not known: the process died before times were written down")
         }
-        None => Some("unavailable: this file is of a recorder that did not measure processors"),
+        None => Some("unavailable: the recorder of this file did not measure it"),
         Some(utilisation) if utilisation.scopes.is_empty() => {
             Some("unavailable: no times were asked for; run it with ALLOC_TRACKER_TIMES=on")
         }

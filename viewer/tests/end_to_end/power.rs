@@ -93,7 +93,7 @@ fn what_was_not_measured_is_unavailable_and_never_nothing() {
     assert!(said.lines().any(|line| line.ends_with("unavailable") && line.contains('%')), "{said}");
 
     timeline.utilisation = None;
-    assert!(text(&timeline).contains("unavailable: this file is of a recorder that did not measure processors"));
+    assert!(text(&timeline).contains("unavailable: the recorder of this file did not measure it"));
 }
 
 #[test]
