@@ -32,9 +32,9 @@ pub struct Range {
     pub base: u64,
 }
 
-/// What a file's unwind tables say of an address.
+/// Whether a file's unwind tables have one for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tables {
+pub enum Coverage {
     /// There is no file there, or one without an index of its tables.
     NoneInFile,
     /// Its file has tables, but none for the function there.
@@ -84,14 +84,14 @@ impl CodeMap {
         (address < self.ranges[before].end).then_some(before)
     }
 
-    /// What is known of the function at an address.
-    pub fn tables_at(&self, address: u64) -> Tables {
-        let Some(number) = self.range_of(address) else { return Tables::NoneInFile };
-        let Some(index) = &self.indexes[number] else { return Tables::NoneInFile };
+    /// Whether there is an unwind table for the function at an address.
+    pub fn coverage_at(&self, address: u64) -> Coverage {
+        let Some(number) = self.range_of(address) else { return Coverage::NoneInFile };
+        let Some(index) = &self.indexes[number] else { return Coverage::NoneInFile };
         let base = self.ranges[number].base;
         match index.function(address.wrapping_sub(base)) {
-            Some(begin) => Tables::Of(begin.wrapping_add(base)),
-            None => Tables::NoneHere,
+            Some(begin) => Coverage::Of(begin.wrapping_add(base)),
+            None => Coverage::NoneHere,
         }
     }
 

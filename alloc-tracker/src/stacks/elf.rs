@@ -1,8 +1,8 @@
 //! ELF files with code: what is kept of each for the whole recording, and what is there only as long as code of it is loaded.
 //!
 //! ```text
-//! the file on disk, mapped (or, where it has no name any more, what is loaded, copied) -> File:   its code, its identity    kept
-//!                                                                                      \-> Tables: how to unwind its code   while it is loaded
+//! the file on disk, mapped (or, where it has no name any more, what is loaded, copied) -> CodeFile: its code, its identity     kept
+//!                                                                                      \-> Sections: how to unwind its code    while it is loaded
 //! ```
 //!
 //! A file may be written to as soon as no code of it is loaded. So what is kept of it is copied, and its bytes are read no more.
@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
-use object::elf::{PF_X, PT_LOAD};
+use object::elf::{PF_X, PT_LOAD, ProgramHeader64};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ReadCache};
 
@@ -30,7 +30,7 @@ pub type Sections = ExplicitModuleSectionInfo<Part>;
 
 /// What is kept of a file.
 #[derive(Clone, Debug, Default)]
-pub struct File {
+pub struct CodeFile {
     /// Its segments with code: the bytes of the file, and the address that the file itself gives to the first of them.
     code: Vec<(Range<u64>, u64)>,
     /// The lowest address that the file gives to anything.
@@ -134,7 +134,7 @@ impl Deref for Part {
 #[derive(Debug)]
 pub struct Opened {
     /// What is kept of it.
-    pub file: File,
+    pub file: CodeFile,
     /// Its stamp.
     pub stamp: Stamp,
     /// Its unwind tables.
@@ -150,7 +150,7 @@ pub fn open(path: &Path) -> Option<Opened> {
 }
 
 /// What would be kept of a file; `None` when it cannot be read or is not an ELF file.
-pub fn look_at(path: &Path) -> Option<File> {
+pub fn look_at(path: &Path) -> Option<CodeFile> {
     parsed(stamped(path)?.0, &Arc::default()).map(|(file, _)| file)
 }
 
@@ -162,33 +162,51 @@ fn stamped(path: &Path) -> Option<(fs::File, Stamp)> {
 
 /// What is kept of a file, and where in its `bytes` its unwind tables are. Nothing is read through a mapping, so that a file which is written
 /// to meanwhile is at worst no ELF file.
-fn parsed(file: fs::File, bytes: &Arc<Bytes>) -> Option<(File, Sections)> {
+fn parsed(file: fs::File, bytes: &Arc<Bytes>) -> Option<(CodeFile, Sections)> {
     let cache = ReadCache::new(file);
     let elf = Parsed::parse(&cache).ok()?;
     let endian = elf.endian();
-    let loaded = || elf.elf_program_headers().iter().filter(|header| header.p_type(endian) == PT_LOAD);
-    let code = loaded().filter(|header| header.p_flags(endian).0 & PF_X.0 != 0).map(|header| {
-        let start = header.p_offset(endian);
-        (start..start.saturating_add(header.p_filesz(endian)), header.p_vaddr(endian))
-    });
-    let file = File {
-        code: code.collect(),
-        lowest: loaded().map(|header| header.p_vaddr(endian)).min().unwrap_or(0),
+    let file = CodeFile {
         build_id: elf.build_id().ok().flatten().unwrap_or_default().to_vec(),
         debug_link: elf.gnu_debuglink().ok().flatten().map(|(name, _)| OsString::from_vec(name.to_vec())),
+        ..CodeFile::of_segments(&segments(elf.elf_program_headers(), endian))
     };
     let sections = sections(&elf, bytes, file.lowest);
     Some((file, sections))
 }
 
-impl File {
-    /// A file of which nothing is known but its segments: the bytes of each, its address, and whether it is code.
-    pub fn of_segments(segments: &[(Range<u64>, u64, bool)]) -> File {
-        let code = segments.iter().filter(|segment| segment.2);
-        File {
-            code: code.map(|(bytes, address, _)| (bytes.clone(), *address)).collect(),
-            lowest: segments.iter().map(|segment| segment.1).min().unwrap_or(0),
-            ..File::default()
+/// A segment that is loaded.
+#[derive(Debug)]
+pub struct Segment {
+    /// Its bytes in the file.
+    pub bytes: Range<u64>,
+    /// The address that the file gives to the first of them.
+    pub address: u64,
+    is_code: bool,
+}
+
+/// The segments of a file that are loaded.
+pub fn segments(headers: &[ProgramHeader64<Endianness>], endian: Endianness) -> Vec<Segment> {
+    let loaded = headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
+    let segment = |header: &ProgramHeader64<Endianness>| {
+        let start = header.p_offset(endian);
+        Segment {
+            bytes: start..start.saturating_add(header.p_filesz(endian)),
+            address: header.p_vaddr(endian),
+            is_code: header.p_flags(endian).0 & PF_X.0 != 0,
+        }
+    };
+    loaded.map(segment).collect()
+}
+
+impl CodeFile {
+    /// A file of which nothing is known but its segments.
+    pub fn of_segments(segments: &[Segment]) -> CodeFile {
+        let code = segments.iter().filter(|segment| segment.is_code);
+        CodeFile {
+            code: code.map(|segment| (segment.bytes.clone(), segment.address)).collect(),
+            lowest: segments.iter().map(|segment| segment.address).min().unwrap_or(0),
+            ..CodeFile::default()
         }
     }
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
 use object::Endianness;
-use object::elf::{FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, ProgramHeader64};
+use object::elf::{FileHeader64, PT_GNU_EH_FRAME, ProgramHeader64};
 use object::pod::from_bytes;
 use object::read::elf::{FileHeader, ProgramHeader};
 use rustc_hash::FxHasher;
 
-use super::elf::{Bytes, File, Opened, Part, Sections, Stamp};
+use super::elf::{Bytes, CodeFile, Opened, Part, Sections, Segment, Stamp, segments};
 
 /// The most bytes that are copied of a file.
 const MOST: u64 = 64 << 20;
@@ -29,18 +29,10 @@ pub fn loaded(start: u64) -> Option<Opened> {
     let (headers, _) =
         object::pod::slice_from_bytes::<ProgramHeader64<Endianness>>(&table, usize::from(header.e_phnum.get(endian)))
             .ok()?;
-    let segments: Vec<(Range<u64>, u64, bool)> = headers
-        .iter()
-        .filter(|header| header.p_type(endian) == PT_LOAD)
-        .map(|header| {
-            let offset = header.p_offset(endian);
-            let bytes = offset..offset.saturating_add(header.p_filesz(endian));
-            (bytes, header.p_vaddr(endian), header.p_flags(endian).0 & PF_X.0 != 0)
-        })
-        .collect();
-    let file = File::of_segments(&segments);
+    let segments = segments(headers, endian);
+    let file = CodeFile::of_segments(&segments);
     // The first byte of the file is where the first segment begins.
-    let base = start.wrapping_sub(segments.iter().find(|segment| segment.0.start == 0)?.1);
+    let base = start.wrapping_sub(segments.iter().find(|segment| segment.bytes.start == 0)?.address);
     let index = headers.iter().find(|header| header.p_type(endian) == PT_GNU_EH_FRAME);
     let index = index.map(|header| header.p_vaddr(endian)..header.p_vaddr(endian) + header.p_memsz(endian));
     let sections = index.and_then(|index| tables(&segments, base, index)).unwrap_or_default();
@@ -53,10 +45,10 @@ pub fn loaded(start: u64) -> Option<Opened> {
 }
 
 /// The unwind tables: `index`, which is the section `.eh_frame_hdr`, and what it points to, up to the end of their segment.
-fn tables(segments: &[(Range<u64>, u64, bool)], base: u64, index: Range<u64>) -> Option<Sections> {
-    let end_of = |(bytes, address, _): &(Range<u64>, u64, bool)| address + (bytes.end - bytes.start);
-    let segment = segments.iter().find(|segment| segment.1 <= index.start && index.end <= end_of(segment))?;
-    let whole = segment.1..end_of(segment);
+fn tables(segments: &[Segment], base: u64, index: Range<u64>) -> Option<Sections> {
+    let end_of = |segment: &Segment| segment.address + (segment.bytes.end - segment.bytes.start);
+    let segment = segments.iter().find(|segment| segment.address <= index.start && index.end <= end_of(segment))?;
+    let whole = segment.address..end_of(segment);
     if whole.end - whole.start > MOST {
         return None;
     }

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use framehop::{Module, Unwinder};
 
 use super::code_map::{self, ADDRESS_BITS, CodeMap, Native, Range, Retired};
-use super::elf::{self, File as ElfFile, Stamp};
+use super::elf::{self, CodeFile, Stamp};
 use super::index::Index;
 use super::interpreter::NO_FILE;
 use super::loaded::loaded;
@@ -43,12 +43,12 @@ pub struct KnownFile {
     /// As it was opened.
     pub stamp: Stamp,
     /// What is kept of it; `None` where it is unusable.
-    pub elf: Option<ElfFile>,
+    pub elf: Option<CodeFile>,
 }
 
 /// What is known of a piece.
 #[derive(Clone, Debug)]
-struct Place {
+struct KnownPiece {
     /// The number of its file.
     file: u16,
     /// The memory address of the file's address 0.
@@ -60,7 +60,7 @@ struct Place {
 #[derive(Default)]
 pub struct Modules {
     /// What is known of each mapping; nothing if its file is unusable.
-    pieces: HashMap<Piece, Option<Place>>,
+    pieces: HashMap<Piece, Option<KnownPiece>>,
     /// The files, by their numbers.
     files: Vec<KnownFile>,
     /// See [`Mapped`].
@@ -156,7 +156,7 @@ impl Modules {
     }
 
     /// Adds a mapping. `begin`: where the first byte of its file is mapped, if that is at its path no more.
-    fn add(&mut self, piece: &Piece, begin: Option<u64>) -> Option<Place> {
+    fn add(&mut self, piece: &Piece, begin: Option<u64>) -> Option<KnownPiece> {
         let opened = begin.map_or_else(|| elf::open(&piece.path), loaded);
         let (stamp, path, inode) =
             (opened.as_ref().map(|opened| opened.stamp).unwrap_or_default(), &piece.path, piece.inode);
@@ -173,13 +173,13 @@ impl Modules {
         let lowest = base.wrapping_add(opened.file.lowest);
         let index = Index::new(&opened.sections);
         self.unwinder.add_module(Module::new(String::new(), piece.start..piece.end, lowest, opened.sections));
-        Some(Place { file: number as u16, base, index })
+        Some(KnownPiece { file: number as u16, base, index })
     }
 
     /// Makes a new current code map. `only_adds`: it says the same of all code that the current one knows.
     fn publish(&mut self, only_adds: bool) {
-        let range = |(piece, place): (&Piece, &Option<Place>)| {
-            let &Place { file, base, ref index } = place.as_ref()?;
+        let range = |(piece, place): (&Piece, &Option<KnownPiece>)| {
+            let &KnownPiece { file, base, ref index } = place.as_ref()?;
             Some((Range { start: piece.start, end: piece.end, file, base }, index.clone()))
         };
         let ranges = self.pieces.iter().filter_map(range).collect();

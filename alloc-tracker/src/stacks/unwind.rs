@@ -17,7 +17,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::call::{Call, present_call};
-use super::code_map::{self, ADDRESS_BITS, CodeMap, READERS, Tables as TablesAt};
+use super::code_map::{self, ADDRESS_BITS, CodeMap, Coverage, READERS};
 use super::interpreter::{self, NO_FILE};
 use super::rule::{self, Rule, Tables};
 use super::rules::{Known, Rules};
@@ -153,10 +153,10 @@ impl Buffers {
                 walk.cut = true;
                 return;
             };
-            let tables_here = map.tables_at(address);
-            if tables_here == TablesAt::NoneHere
+            let coverage = map.coverage_at(address);
+            if coverage == Coverage::NoneHere
                 && let back = walk.call.address.address()
-                && map.tables_at(back) == TablesAt::Of(back)
+                && map.coverage_at(back) == Coverage::Of(back)
                 && let Some(frame) = map.frame(back)
             {
                 // The first byte of a function follows on no call: a new context (`makecontext`) returns there in the end. Nobody has called it.
@@ -165,7 +165,7 @@ impl Buffers {
                 return;
             }
             // Without a table, the frame pointer leads on, past a function that has not saved it.
-            let is_sure = tables_here != TablesAt::NoneHere;
+            let is_sure = coverage != Coverage::NoneHere;
             walk.cut |= !is_sure;
             // An error ends the list of calls. In most programs it occurs at the outermost function itself.
             let (caller, rule) = rule::step(&map.unwinder, tables, &walk.call, |address| window.read(address));

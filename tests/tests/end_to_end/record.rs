@@ -42,6 +42,16 @@ pub fn recorded(folder: &Path, options: &[&str], command: &[&str]) -> Ran {
     run(record(folder).args(options).arg("--").args(command))
 }
 
+/// Records the program with a stack for each 16 KiB on the average. Returns what it did, and the folded stacks of what was alive at the peak.
+fn recorded_stacks(folder: &Path, command: &[&str]) -> (Ran, Vec<(String, u64)>) {
+    let ran = recorded(folder, &["-o", "run.timeline.json", "--stacks", "16KiB"], command);
+    let viewer = ["stacks", "--folded", "run.timeline.json"];
+    let folded = run(Command::new(binary("viewer")).args(viewer).current_dir(folder));
+    let row =
+        |line: &str| line.rsplit_once(' ').map(|(calls, bytes)| (calls.to_owned(), bytes.parse().expect("bytes")));
+    (ran, folded.stdout.lines().filter_map(row).collect())
+}
+
 /// All timelines in the folder, by their paths.
 fn timelines(folder: &Path) -> Vec<(PathBuf, Timeline)> {
     let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());

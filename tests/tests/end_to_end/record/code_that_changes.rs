@@ -2,10 +2,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use tests::{binary, folder, run, text};
+use tempfile::TempDir;
+use tests::{folder, run, text};
 
 use super::programs::compiled_with;
-use super::{recorded, timelines};
+use super::{recorded_stacks, timelines};
 
 /// Does what its arguments say, one after the other: `use LIBRARY`, `keep LIBRARY` (which is not unloaded), `copy FROM TO` (into the file that is
 /// there), `move FROM TO`, `unlink FILE`, `cut FILE`. Each use allocates 10,000 blocks of 1,000 bytes within 0.4 s.
@@ -78,26 +79,26 @@ fn made(folder: &Path) -> Option<()> {
     Some(())
 }
 
-/// Runs the host plainly and recorded, which must be the same. Returns the folded stacks of what was alive at the peak.
-fn stacks_of(folder: &Path, words: &[&str]) -> Vec<(String, u64)> {
-    let host = folder.join("host");
+/// Runs the host plainly and recorded, which must be the same. Returns its folder, and the folded stacks of what was alive at the peak; `None`
+/// without a compiler.
+fn stacks_of(words: &[&str]) -> Option<(TempDir, Vec<(String, u64)>)> {
+    let folder = folder();
+    made(folder.path())?;
+    let host = folder.path().join("host");
     let prepare = || {
         for name in ["alpha", "beta"] {
-            std::fs::copy(folder.join(name), folder.join(format!("{name}.so"))).expect("a copy");
+            let copy = folder.path().join(format!("{name}.so"));
+            std::fs::copy(folder.path().join(name), copy).expect("a copy");
         }
     };
     prepare();
-    let plain = run(Command::new(&host).args(words).current_dir(folder));
+    let plain = run(Command::new(&host).args(words).current_dir(folder.path()));
     prepare();
     let command: Vec<&str> = [text(&host)].into_iter().chain(words.iter().copied()).collect();
-    let ran = recorded(folder, &["-o", "run.timeline.json", "--stacks", "16KiB"], &command);
+    let (ran, stacks) = recorded_stacks(folder.path(), &command);
     assert_eq!((ran.code, &ran.stdout), (plain.code, &plain.stdout), "{}", ran.stderr);
     assert_eq!(ran.stdout, "done\n");
-    let folded =
-        run(Command::new(binary("viewer")).args(["stacks", "--folded", "run.timeline.json"]).current_dir(folder));
-    let row =
-        |line: &str| line.rsplit_once(' ').map(|(calls, bytes)| (calls.to_owned(), bytes.parse().expect("bytes")));
-    folded.stdout.lines().filter_map(row).collect()
+    Some((folder, stacks))
 }
 
 /// MB of the stacks in which this stands. (What is allocated until the recorder has looked at new code, mostly a hundredth of a second, has none.)
@@ -108,10 +109,6 @@ fn megabytes(stacks: &[(String, u64)], call: &str) -> f64 {
 /// An editor's "rebuild and load again": the file of a library that is not loaded is overwritten by a shorter one, and at last cut.
 #[test]
 fn a_plug_ins_file_may_be_overwritten_between_two_uses() {
-    let folder = folder();
-    if made(folder.path()).is_none() {
-        return;
-    }
     let words = [
         "copy",
         "alpha",
@@ -126,18 +123,14 @@ fn a_plug_ins_file_may_be_overwritten_between_two_uses() {
         "cut",
         "plug.so",
     ];
-    let stacks = stacks_of(folder.path(), &words);
+    let Some((_folder, stacks)) = stacks_of(&words) else { return };
     assert!(megabytes(&stacks, "main;") > 14.0, "{stacks:?}");
 }
 
 /// The loader mostly puts the second library where the first was.
 #[test]
 fn a_library_in_the_place_of_another_has_its_own_names() {
-    let folder = folder();
-    if made(folder.path()).is_none() {
-        return;
-    }
-    let stacks = stacks_of(folder.path(), &["use", "./alpha.so", "use", "./beta.so"]);
+    let Some((_folder, stacks)) = stacks_of(&["use", "./alpha.so", "use", "./beta.so"]) else { return };
     for name in ["alpha_inner", "beta_inner"] {
         let found = megabytes(&stacks, name);
         assert!((6.0..12.0).contains(&found), "{name}: {found} of 10 MB: {stacks:?}");
@@ -146,12 +139,8 @@ fn a_library_in_the_place_of_another_has_its_own_names() {
 
 #[test]
 fn a_library_that_was_deleted_as_it_was_loaded_has_stacks() {
-    let folder = folder();
-    if made(folder.path()).is_none() {
-        return;
-    }
     let words = ["copy", "alpha", "plug.so", "keep", "./plug.so", "unlink", "plug.so", "keep", "./beta.so"];
-    let stacks = stacks_of(folder.path(), &words);
+    let Some((_folder, stacks)) = stacks_of(&words) else { return };
     assert!(megabytes(&stacks, "main;") > 14.0, "{stacks:?}");
     // Nobody can say what the functions of the first were called, but that they were its.
     assert!(megabytes(&stacks, "plug.so+0x") > 6.0, "{stacks:?}");
@@ -161,12 +150,8 @@ fn a_library_that_was_deleted_as_it_was_loaded_has_stacks() {
 /// A rebuild while the program runs: its path has another program at the end.
 #[test]
 fn calls_have_no_names_from_a_file_that_replaced_theirs() {
-    let folder = folder();
-    if made(folder.path()).is_none() {
-        return;
-    }
     let words = ["copy", "beta", "next", "keep", "./alpha.so", "move", "next", "alpha.so"];
-    let stacks = stacks_of(folder.path(), &words);
+    let Some((folder, stacks)) = stacks_of(&words) else { return };
     assert!(megabytes(&stacks, "alpha.so+0x") > 6.0, "{stacks:?}");
     assert!(megabytes(&stacks, "beta_inner") < 0.1 && megabytes(&stacks, "alpha_inner") < 0.1, "{stacks:?}");
     let (_, timeline) = timelines(folder.path()).into_iter().next().expect("a timeline");
@@ -212,12 +197,8 @@ int main(void) {
         return;
     }
     let Some(program) = compiled_with(folder.path(), "generated.c", GENERATED, &["-ldl"]) else { return };
-    let ran = recorded(folder.path(), &["-o", "run.timeline.json", "--stacks", "16KiB"], &[text(&program)]);
+    let (ran, stacks) = recorded_stacks(folder.path(), &[text(&program)]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let folded = run(Command::new(binary("viewer"))
-        .args(["stacks", "--folded", "run.timeline.json"])
-        .current_dir(folder.path()));
-    let of = |line: &str| line.rsplit_once(' ').and_then(|(_, bytes)| bytes.parse::<f64>().ok()).unwrap_or(0.0) / 1e6;
-    let named: f64 = folded.stdout.lines().filter(|line| line.contains("alpha_inner")).map(of).sum();
-    assert!(named > 6.0, "{named} of 10 MB: {}", folded.stdout);
+    let named = megabytes(&stacks, "alpha_inner");
+    assert!(named > 6.0, "{named} of 10 MB: {stacks:?}");
 }

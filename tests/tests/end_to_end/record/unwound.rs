@@ -1,11 +1,8 @@
 //! Stacks through code that is unusual to unwind, on x86-64.
-use std::path::Path;
-use std::process::Command;
-
-use tests::{binary, folder, run, text};
+use tests::{folder, text};
 
 use super::programs::compiled;
-use super::recorded;
+use super::recorded_stacks;
 
 /// Three functions allocate 10,000 blocks of 1,000 bytes each: one that `main` calls, one behind a function in assembly that has no unwind table,
 /// and one on the stack of a context.
@@ -38,26 +35,18 @@ int main(void) {
 }
 "#;
 
-/// The folded stacks of a recorded program.
-fn folded(folder: &Path, program: &Path) -> Vec<String> {
-    let ran = recorded(folder, &["-o", "run.timeline.json", "--stacks", "16KiB"], &[text(program)]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let viewer = ["stacks", "--folded", "run.timeline.json"];
-    let folded = run(Command::new(binary("viewer")).args(viewer).current_dir(folder));
-    folded.stdout.lines().map(str::to_owned).collect()
-}
-
 /// Behind a function without a table it is not sure who called it: the stack says that it may lack calls. The first function of a context
 /// has no caller, and such a stack lacks none.
 #[test]
 fn a_stack_says_whether_it_may_lack_calls() {
     let folder = folder();
     let Some(program) = compiled(folder.path(), "unwound.c", SOURCE) else { return };
-    let stacks = folded(folder.path(), &program);
+    let (ran, stacks) = recorded_stacks(folder.path(), &[text(&program)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     for (function, is_cut) in [("called", false), ("behind", true), ("within", false)] {
-        let of_it: Vec<_> = stacks.iter().filter(|stack| stack.contains(&format!(";{function};"))).collect();
+        let of_it: Vec<_> = stacks.iter().filter(|(calls, _)| calls.contains(&format!(";{function};"))).collect();
         assert!(
-            !of_it.is_empty() && of_it.iter().all(|stack| stack.contains("(cut)") == is_cut),
+            !of_it.is_empty() && of_it.iter().all(|(calls, _)| calls.contains("(cut)") == is_cut),
             "{function}: {stacks:?}"
         );
     }
